@@ -1,0 +1,1 @@
+"""Confinement: limits, and the supervision of child processes. Knows nothing of what they run."""

@@ -1,0 +1,113 @@
+"""What one evaluation may use, and how a process binds itself to it."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import resource
+import signal
+import sys
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Resources that one evaluation may use.
+
+    Attributes:
+        wall_s: Elapsed time in seconds, kept by the parent.
+        cpu_s: Processor time in seconds, kept by the kernel (whole seconds, rounded up).
+        memory_mb: Memory in MiB beyond what the interpreter and the numeric packages take.
+        disk_mb: Largest file in MiB.
+        output_kb: Largest standard output, and largest standard error, in KiB.
+        threads: Threads of the numeric libraries.
+    """
+
+    wall_s: float = 60.0
+    cpu_s: float = 60.0
+    memory_mb: float = 2048.0
+    disk_mb: float = 64.0
+    output_kb: float = 256.0
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what no evaluation could run under.
+
+        Raises:
+            ValueError: A limit is not a positive finite number.
+        """
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, bool) or not (math.isfinite(value) and value > 0):
+                raise ValueError(f"{field.name} must be a positive finite number, not {value!r}")
+
+
+def apply_limits(limits: Limits) -> None:
+    """Bind this process to every limit but memory and wall clock.
+
+    Beyond the soft processor limit the kernel sends SIGXCPU, whose default ends the process; the
+    hard limit a second later cannot be ignored.
+    """
+    cpu = math.ceil(limits.cpu_s)
+    signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it: a full file would look fine
+    _lower(resource.RLIMIT_CPU, cpu, cpu + 1)
+    _lower(resource.RLIMIT_FSIZE, int(limits.disk_mb * 2**20))
+    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_NOFILE, 256)
+
+
+def limit_memory(limits: Limits) -> None:
+    """Bind this process to its memory limit, counted from what it holds now.
+
+    Call it after the imports: `memory_mb` is what the trial may take, not what NumPy takes.
+    RLIMIT_DATA counts private writable memory, allocated or mapped, so that exceeding it is a
+    clean MemoryError. Where the kernel does not tell the present figure (no ``/proc``), the
+    address space is bounded instead, from its peak resident size.
+    """
+    allowance = int(limits.memory_mb * 2**20)
+    held = memory_status("VmData")
+    if held is not None:
+        _lower(resource.RLIMIT_DATA, held + allowance)
+    else:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        unit = 1 if sys.platform == "darwin" else 1024
+        _lower(resource.RLIMIT_AS, peak * unit + allowance)
+
+
+def memory_status(field: str, process: int | str = "self") -> int | None:
+    """Return a memory figure of ``/proc/<process>/status`` in bytes, or None where unknown."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    for line in status.splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1]) * 1024
+    return None
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel end this process when its parent ends (Linux), even by SIGKILL.
+
+    Args:
+        parent: Process id of the parent that started us. If it is gone already, this process ends
+            here: the request to the kernel came too late.
+    """
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _lower(which: int, soft: int, hard: int | None = None) -> None:
+    """Set a limit without exceeding the hard limit that is already in force."""
+    _, ceiling = resource.getrlimit(which)
+    hard = soft if hard is None else hard
+    if ceiling != resource.RLIM_INFINITY:
+        soft, hard = min(soft, ceiling), min(hard, ceiling)
+    resource.setrlimit(which, (soft, hard))
