@@ -1,0 +1,64 @@
+"""Mathematical expressions: one language, its evaluation and the fitting of its constants."""
+
+from __future__ import annotations
+
+from srh.engine.expression import (
+    MAX_NODES,
+    Binary,
+    Expression,
+    Function,
+    GroupedParameter,
+    Label,
+    Number,
+    Parameter,
+    Symbol,
+    Unary,
+    Variable,
+    grouped_param,
+    param,
+)
+from srh.engine.fit import fit
+from srh.engine.folding import fold_constants
+from srh.engine.names import MAX_NAME, normalise_columns, normalise_name
+from srh.engine.operators import OPERATORS, Operator
+from srh.engine.parameters import bind_parameters, count_parameters, parameter_values
+from srh.engine.parser import MAX_DEPTH, parse
+from srh.engine.program import Program, compile_program, evaluate
+from srh.engine.render import render
+from srh.engine.result import FitResult
+from srh.engine.tokens import MAX_NUMBER, MAX_TEXT
+
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_NAME",
+    "MAX_NODES",
+    "MAX_NUMBER",
+    "MAX_TEXT",
+    "OPERATORS",
+    "Binary",
+    "Expression",
+    "FitResult",
+    "Function",
+    "GroupedParameter",
+    "Label",
+    "Number",
+    "Operator",
+    "Parameter",
+    "Program",
+    "Symbol",
+    "Unary",
+    "Variable",
+    "bind_parameters",
+    "compile_program",
+    "count_parameters",
+    "evaluate",
+    "fit",
+    "fold_constants",
+    "grouped_param",
+    "normalise_columns",
+    "normalise_name",
+    "param",
+    "parameter_values",
+    "parse",
+    "render",
+]

@@ -1,0 +1,162 @@
+"""Levenberg–Marquardt on an ``Objective``, with simple bounds.
+
+Each iteration linearises the residual (``models.py``) and measures steps in units of the largest
+length that each column has had (Marquardt's scaling after Moré 1978). Damping follows the ratio
+of achieved to predicted reduction (Nielsen 1999). With bounds, parameters that stand at a bound
+and would leave it are held, and steps are clipped (a projected Newton method, Bertsekas 1982).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from srh.engine.models import Step, linearise
+from srh.engine.objective import Objective, Point
+
+Array = NDArray[np.float64]
+
+_TRIALS = 14
+_SMALL_STEP = 1e-12
+_SMALL_GAIN = 1e-14
+
+EXPLORE, CONVERGE = 1e-10, 1e-16
+"""Relative fall of the cost that a full step must promise to be worth taking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """Where a descent ended.
+
+    Attributes:
+        point: The best point.
+        iterations: Number of steps taken.
+        converged: Whether it stopped by itself.
+    """
+
+    point: Point
+    iterations: int
+    converged: bool
+
+
+def descend(
+    objective: Objective,
+    start: Array,
+    *,
+    iterations: int,
+    lower: Array,
+    upper: Array,
+    budget: int,
+    tolerance: float = CONVERGE,
+    hopeless: float = np.inf,
+) -> Descent:
+    """Walk downhill from a start.
+
+    Args:
+        objective: What to minimise.
+        start: All parameters ``(p,)``.
+        iterations: Most steps.
+        lower: Bounds of the nonlinear slots ``(k,)``.
+        upper: As ``lower``.
+        budget: Stop when the objective has counted this many evaluations.
+        tolerance: Stop when a full step promises less than this share of the cost.
+        hopeless: Give up after 12 steps if the cost is above this and falling slowly.
+
+    Returns:
+        The end of the walk.
+    """
+    walk = _Walk(objective, start, lower, upper, tolerance)
+    for iteration in range(iterations):
+        if objective.evaluations >= budget:
+            return Descent(walk.point, iteration, converged=False)
+        if walk.arrived or not walk.step():
+            return Descent(walk.point, iteration, converged=walk.usable)
+        if iteration >= 12 and walk.point.cost > hopeless and walk.gain < 0.05:
+            return Descent(walk.point, iteration + 1, converged=False)
+    return Descent(walk.point, iterations, converged=walk.arrived)
+
+
+class _Walk:
+    """The state of a descent.
+
+    Attributes:
+        point: Where it stands.
+        gain: Relative fall of the cost in the last step.
+        arrived: Whether the last steps changed nothing any more.
+        usable: Whether the derivatives could be used.
+    """
+
+    def __init__(
+        self, objective: Objective, start: Array, lower: Array, upper: Array, tolerance: float
+    ) -> None:
+        self._objective, self._lower, self._upper = objective, lower, upper
+        self._tolerance = tolerance
+        self._slots = objective.free_slots
+        theta = start.copy()
+        theta[self._slots] = np.clip(theta[self._slots], lower, upper)
+        self.point = objective.point(theta)
+        self.gain, self.usable = 1.0, True
+        self._damping = 1e-2
+        self._scale = np.zeros(len(self._slots))
+        self._idle = 0
+
+    @property
+    def arrived(self) -> bool:
+        exact = self.point.cost <= self._objective.rounding and not self.point.undefined
+        return exact or self._idle >= 2
+
+    def step(self) -> bool:
+        """Go one step; return False if there is none downhill."""
+        if not len(self._slots):
+            return False
+        model = linearise(self._objective, self.point)
+        self.usable = bool(np.isfinite(model.lengths).all())
+        if not self.usable:
+            return False
+        self._scale = np.maximum(self._scale, model.lengths)
+        gradient = model.gradient
+        place = self.point.theta[self._slots]
+        held = (place <= self._lower) & (gradient < 0) | (place >= self._upper) & (gradient > 0)
+        free = (self._scale > 0) & ~held
+        if not free.any():
+            return False
+        step = model.step(free, self._scale)
+        if step.promise <= self._tolerance * self.point.cost and not self.point.undefined:
+            return False
+        return self._try(step)
+
+    def _try(self, step: Step) -> bool:
+        """Raise the damping until a step is downhill."""
+        point = self.point
+        place = point.theta[self._slots]
+        factor = 2.0
+        for _ in range(_TRIALS):
+            move, predicted = step.solve(self._damping)
+            target = np.clip(place + move, self._lower, self._upper)
+            moved = float(np.max(np.abs(target - place) / (np.abs(place) + 1e-300)))
+            if moved <= 1e-16 or not np.isfinite(target).all():
+                return False
+            theta = point.theta.copy()
+            theta[self._slots] = target
+            candidate = self._objective.point(theta)
+            if candidate.better_than(point):
+                self._accept(candidate, predicted, moved)
+                return True
+            self._damping *= factor
+            factor *= 2.0
+        return False
+
+    def _accept(self, candidate: Point, predicted: float, moved: float) -> None:
+        before, self.point = self.point, candidate
+        if candidate.undefined < before.undefined:
+            self.gain = 1.0
+            return
+        fall = before.cost - candidate.cost
+        ratio = fall / max(predicted, 1e-300)
+        shrink = 0.1 if ratio > 0.9 else max(1.0 / 3.0, 1.0 - (2.0 * ratio - 1.0) ** 3)
+        self._damping = max(self._damping * shrink, 1e-14)
+        self.gain = fall / before.cost
+        idle = self.gain <= _SMALL_GAIN or moved <= _SMALL_STEP
+        self._idle = self._idle + 1 if idle else 0

@@ -1,0 +1,404 @@
+"""The sum of squares as a function of the nonlinear parameters alone.
+
+For given nonlinear parameters θ the formula is ``f₀(θ) + Σ cₖ φₖ(θ)`` with linear parameters c.
+They are solved exactly at every point, which leaves the projected residual
+``r(θ) = P⊥ (y − f₀)``, where P⊥ removes the span of the φₖ. Its derivative is taken in Kaufman's
+approximation ``−P⊥ ∂f/∂θ`` (at the solved c): the neglected term is of second order at the solution
+(Kaufman 1975; Golub and Pereyra 2003).
+
+Rows in which the formula is not defined count by number: a point with fewer of them is better than
+any with more, so that a start in a bad region can still walk out of it. Rows are scaled by the root
+of their weight, target and columns each by a power of two that brings them near 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from srh.engine.columns import Table
+from srh.engine.frame import Frame
+from srh.engine.leastsquares import Basis, batch_costs, solve
+from srh.engine.program import BLOCK_ROWS, Program
+from srh.engine.structure import bits
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+# Squares must not overflow.
+_HUGE = 1e120
+_UNDONE = 1e-11
+# From so many grouped nonlinear slots on, their Jacobian is kept compressed.
+_MANY_SLOTS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """Where a parameter lives in the flat parameter vector.
+
+    Attributes:
+        name: Its name.
+        start: First slot.
+        size: Number of slots: 1, or the number of groups.
+        label: Name of the label column of a grouped parameter.
+    """
+
+    name: str
+    start: int
+    size: int
+    label: str | None = None
+
+    @property
+    def slots(self) -> slice:
+        """Its part of the parameter vector."""
+        return slice(self.start, self.start + self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowLayout:
+    """Where grouped nonlinear parameters stand among the nonlinear slots.
+
+    Attributes:
+        members: Parameter indices, grouped ones first.
+        codes: Group of each row.
+        groups: Number of groups.
+        local: Positions of the grouped slots ``(grouped parameters, groups)``.
+        shared: Positions of the others.
+    """
+
+    members: tuple[list[int], list[int]]
+    codes: Codes
+    groups: int
+    local: NDArray[np.intp]
+    shared: NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The objective at one place.
+
+    Attributes:
+        theta: All parameters ``(p,)``, the linear ones solved.
+        undefined: Number of rows in which the formula has no usable value.
+        cost: Half-open sum of squared scaled residuals over the other rows.
+        residual: Projected, scaled residual ``(n,)``; 0 in undefined rows.
+        basis: Span of the linear parameters' columns.
+        defined: Mask of usable rows, or None if all are.
+        values: Node values of each frame, if they were kept.
+    """
+
+    theta: Array
+    undefined: int
+    cost: float
+    residual: Array
+    basis: Basis
+    defined: NDArray[np.bool_] | None
+    values: list[list[Any]]
+
+    def better_than(self, other: Point) -> bool:
+        """Compare by undefined rows first, then by cost."""
+        return (self.undefined, self.cost) < (other.undefined, other.cost)
+
+
+class Objective:
+    """Least squares of one formula on fixed rows.
+
+    Args:
+        program: The formula.
+        table: Columns of the rows to fit.
+        target: ``(n,)``, finite.
+        weights: Row weights ``(n,)``, positive, or None for 1.
+        leaves: Layout of the parameter vector, in the order of ``program.parameters``.
+        linear: Bit mask of the parameters to be solved inside.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        table: Table,
+        target: Array,
+        weights: Array | None,
+        leaves: Sequence[Leaf],
+        linear: int,
+    ) -> None:
+        self.program, self.table, self.target, self.leaves = program, table, target, tuple(leaves)
+        self.weights = weights
+        self.evaluations = 0
+        self.linear = linear
+        self.nonlinear = ((1 << len(leaves)) - 1) & ~linear
+        self.size = sum(leaf.size for leaf in leaves)
+        self._roots = None if weights is None else np.sqrt(weights)
+        self._scale = _near_one(np.max(np.abs(target), initial=0.0))
+        self.factor = np.ones(len(target)) if self._roots is None else self._roots
+        self.factor = self.factor * self._scale
+        self._frames = [
+            (
+                slice(start, start + BLOCK_ROWS),
+                Frame(program, table.rows(slice(start, start + BLOCK_ROWS))),
+            )
+            for start in range(0, table.n_rows, BLOCK_ROWS)
+        ]
+        self._codes = [table.groups[leaf.label][1] if leaf.label else None for leaf in leaves]
+        self._plan_linear()
+        self.free_slots = np.array(
+            [s for k in bits(self.nonlinear) for s in range(self.size)[leaves[k].slots]], np.intp
+        )
+        scaled = target * self.factor
+        self.total = float(np.sum(scaled**2))
+        self.arrow = self._plan_arrow()
+        # Each residual is uncertain by a rounding error of the largest target.
+        peak = self.factor * np.max(np.abs(target), initial=0.0)
+        self.rounding = float(np.sum(peak**2)) * np.finfo(np.float64).eps ** 2
+
+    def _plan_linear(self) -> None:
+        """Decide which linear parameters are compressed blocks: those of one label column."""
+        grouped = [k for k in bits(self.linear) if self.leaves[k].label]
+        largest = max(grouped, key=lambda k: self.leaves[k].size, default=None)
+        label = None if largest is None else self.leaves[largest].label
+        self._blocked = [k for k in grouped if self.leaves[k].label == label]
+        self._block_codes = None if largest is None else self._codes[largest]
+        self._dense = [k for k in bits(self.linear) if k not in self._blocked]
+        self._dense_rows = sum(self.leaves[k].size for k in self._dense)
+
+    def _plan_arrow(self) -> ArrowLayout | None:
+        """Decide whether Jacobians stay compressed: many groups, all of one label column."""
+        members = bits(self.nonlinear)
+        local = [k for k in members if self.leaves[k].label]
+        labels = {self.leaves[k].label for k in local + self._blocked}
+        if sum(self.leaves[k].size for k in local) < _MANY_SLOTS or len(labels) != 1:
+            return None
+        codes = self._codes[local[0]]
+        assert codes is not None  # noqa: S101 - grouped parameters have codes
+        shared = [k for k in members if k not in local]
+        groups = self.leaves[local[0]].size
+        place = {slot: index for index, slot in enumerate(self.free_slots.tolist())}
+        starts = np.array([place[self.leaves[k].start] for k in local], np.intp)
+        return ArrowLayout(
+            (local, shared),
+            codes,
+            groups,
+            starts[:, None] + np.arange(groups),
+            np.array([place[self.leaves[k].start] for k in shared], np.intp),
+        )
+
+    def arguments(self, theta: Array, rows: slice) -> list[Any]:
+        """Return each parameter's value in some rows, as frames take them."""
+        return [
+            theta[leaf.start] if codes is None else theta[leaf.slots][codes[rows]]
+            for leaf, codes in zip(self.leaves, self._codes, strict=True)
+        ]
+
+    def point(self, theta: Array) -> Point:
+        """Evaluate the objective: solve the linear parameters, return the projected residual.
+
+        Args:
+            theta: All parameters ``(p,)``; entries of linear ones are ignored.
+        """
+        self.evaluations += 1
+        theta = theta.copy()
+        for k in bits(self.linear):
+            theta[self.leaves[k].slots] = 0.0
+        n_rows = self.table.n_rows
+        columns = np.zeros((self._dense_rows, n_rows))
+        blocks = np.zeros((len(self._blocked), n_rows))
+        right = np.empty(n_rows)
+        kept: list[list[Any]] = []
+        with np.errstate(all="ignore"):
+            for rows, frame in self._frames:
+                values = frame.forward(self.arguments(theta, rows))
+                right[rows] = values[-1]
+                if self.linear:
+                    slopes = frame.reverse(values, self.linear)
+                    self._spread(slopes, self._dense, columns, rows)
+                    for index, k in enumerate(self._blocked):
+                        blocks[index, rows] = slopes.get(k, 0.0)
+                if len(self._frames) == 1:
+                    kept.append(values)
+            np.subtract(self.target, right, out=right)
+            right *= self.factor
+            dense_scales = _scale_columns(columns, self._roots)
+            block_scales = _scale_columns(blocks, self._roots)
+        defined = _usable(columns, blocks, right)
+        if defined is not None:
+            for array in (columns, blocks, right):
+                array[..., ~defined] = 0.0
+        solution = solve(columns, right, list(blocks), self._block_codes)
+        dense = solution.dense * dense_scales / self._scale
+        grouped = [c * f / self._scale for c, f in zip(solution.grouped, block_scales, strict=True)]
+        self._store(theta, dense, grouped)
+        residual = solution.residual
+        undefined = 0 if defined is None else int(n_rows - np.count_nonzero(defined))
+        cost = float(np.einsum("i,i->", residual, residual))
+        if not np.isfinite(cost):
+            undefined, cost = n_rows, np.inf
+        return Point(theta, undefined, cost, residual, solution.basis, defined, kept)
+
+    def slopes(self, point: Point) -> Array:
+        """Return the projected, scaled derivatives by the nonlinear slots ``(k, n)``."""
+        self.evaluations += 1
+        jacobian = self._derivatives(point, self.nonlinear)
+        if point.defined is not None:
+            jacobian[:, ~point.defined] = 0.0
+        # A derivative may be infinite where the value is finite (sqrt at 0): such rows say nothing.
+        if not np.isfinite(jacobian).all():
+            jacobian[~(np.abs(jacobian) < _HUGE)] = 0.0
+        before = np.einsum("ij,ij->i", jacobian, jacobian)
+        point.basis.project(jacobian)
+        # What the linear parameters can undo leaves rounding noise, which would look like a slope.
+        after = np.einsum("ij,ij->i", jacobian, jacobian)
+        jacobian[after <= _UNDONE**2 * before] = 0.0
+        return jacobian
+
+    def compressed_slopes(self, point: Point) -> tuple[Array, Array]:
+        """Return what ``slopes`` does, compressed, for grouped and for shared parameters.
+
+        Only the blocks of grouped linear parameters are projected out: they stay in their group.
+        """
+        assert self.arrow is not None  # noqa: S101 - the caller has looked
+        found = []
+        for members in self.arrow.members:
+            jacobian = self.compressed_jacobian(point, members)
+            if point.defined is not None:
+                jacobian[:, ~point.defined] = 0.0
+            before = np.einsum("ij,ij->i", jacobian, jacobian)
+            for block in point.basis.blocks:
+                block.remove_from(jacobian)
+            after = np.einsum("ij,ij->i", jacobian, jacobian)
+            jacobian[after <= _UNDONE**2 * before] = 0.0
+            found.append(jacobian)
+        return found[0], found[1]
+
+    def full_jacobian(self, point: Point) -> Array:
+        """Return the scaled derivatives by all slots ``(p, n)``, not projected."""
+        self.evaluations += 1
+        jacobian = self._derivatives(point, self.linear | self.nonlinear)
+        jacobian[~np.isfinite(jacobian)] = 0.0
+        return jacobian
+
+    def compressed_jacobian(self, point: Point, members: Sequence[int]) -> Array:
+        """Return scaled derivatives by parameters, grouped ones in the row's own group.
+
+        Args:
+            point: Where.
+            members: Parameter indices, ``m`` of them.
+
+        Returns:
+            ``(m, n)``.
+        """
+        self.evaluations += 1
+        jacobian = np.zeros((len(members), self.table.n_rows))
+        with np.errstate(all="ignore"):
+            for rows, frame in self._frames:
+                values = frame.forward(self.arguments(point.theta, rows))
+                slopes = frame.reverse(values, sum(1 << k for k in members))
+                for index, k in enumerate(members):
+                    jacobian[index, rows] = slopes.get(k, 0.0)
+            jacobian *= self.factor
+        jacobian[~np.isfinite(jacobian)] = 0.0
+        return jacobian
+
+    def _derivatives(self, point: Point, wanted: int) -> Array:
+        members = bits(wanted)
+        jacobian = np.zeros((sum(self.leaves[k].size for k in members), self.table.n_rows))
+        with np.errstate(all="ignore"):
+            for index, (rows, frame) in enumerate(self._frames):
+                arguments = self.arguments(point.theta, rows)
+                if point.values:
+                    values = frame.update(point.values[index], arguments, self.linear)
+                else:
+                    values = frame.forward(arguments)
+                self._spread(frame.reverse(values, wanted), members, jacobian, rows)
+            jacobian *= self.factor
+        return jacobian
+
+    def _spread(
+        self, slopes: dict[int, Any], members: Sequence[int], out: Array, rows: slice
+    ) -> None:
+        """Write derivatives by parameter into one row of ``out`` per slot."""
+        first = 0
+        for k in members:
+            codes = self._codes[k]
+            if codes is None:
+                out[first, rows] = slopes.get(k, 0.0)
+            else:
+                local = codes[rows]
+                place = np.arange(rows.start, rows.start + len(local))
+                out[first + local, place] = slopes.get(k, 0.0)
+            first += self.leaves[k].size
+
+    def _store(self, theta: Array, dense: Array, grouped: Sequence[Array]) -> None:
+        first = 0
+        for k in self._dense:
+            size = self.leaves[k].size
+            theta[self.leaves[k].slots] = dense[first : first + size]
+            first += size
+        for k, values in zip(self._blocked, grouped, strict=True):
+            theta[self.leaves[k].start : self.leaves[k].start + len(values)] = values
+
+    def screen(self, starts: Array) -> Array:
+        """Judge many starts on all rows of a small objective.
+
+        Args:
+            starts: One value per *parameter* (not slot) in ``(B, parameters)``: a grouped
+                parameter is taken as one for all groups.
+
+        Returns:
+            A cost ``(B,)`` in which an undefined row counts as much as all of the target.
+        """
+        self.evaluations += len(starts)
+        arguments = [starts[:, k, None] for k in range(len(self.leaves))]
+        for k in bits(self.linear):
+            arguments[k] = np.zeros((1, 1))
+        _, frame = self._frames[0]
+        size = (len(starts), self.table.n_rows)
+        members = bits(self.linear)
+        columns = np.zeros((size[0], len(members), size[1]))
+        with np.errstate(all="ignore"):
+            values = frame.forward(arguments)
+            right = (self.target - np.broadcast_to(values[-1], size)) * self.factor
+            if members:
+                slopes = frame.reverse(values, self.linear)
+                for index, k in enumerate(members):
+                    columns[:, index] = slopes.get(k, 0.0)
+                _scale_columns(columns, self._roots)
+            good = np.abs(right) < _HUGE
+            if members:
+                good &= (np.abs(columns) < _HUGE).all(axis=1)
+        if not good.all():
+            right[~good] = 0.0
+            columns = np.where(good[:, None], columns, 0.0)
+        bad = size[1] - np.count_nonzero(good, axis=1)
+        return np.asarray(batch_costs(columns, right) + bad * self.total)
+
+
+def _near_one(sizes: Any) -> Any:
+    """Return the powers of two, which change no digits, that bring sizes near 1."""
+    return np.ldexp(1.0, -np.maximum(np.frexp(sizes)[1], -1000))
+
+
+def _scale_columns(columns: Array, roots: Array | None) -> Array:
+    """Bring columns ``(..., n)`` near 1 and weight their rows, in place; return the scales."""
+    if not columns.size:
+        return np.ones(columns.shape[:-1])
+    sizes = np.max(np.abs(columns), axis=-1)
+    if not np.isfinite(sizes).all():
+        sizes = np.max(np.abs(columns), axis=-1, initial=0.0, where=np.isfinite(columns))
+    scales = _near_one(sizes)
+    columns *= scales[..., None]
+    if roots is not None:
+        columns *= roots
+    return np.asarray(scales)
+
+
+def _usable(columns: Array, blocks: Array, right: Array) -> NDArray[np.bool_] | None:
+    """Return the mask of rows whose entries are all finite and small enough, None if all are."""
+    if all(np.max(np.abs(array)) < _HUGE for array in (columns, blocks, right) if array.size):
+        return None
+    mask = np.abs(right) < _HUGE
+    for array in (columns, blocks):
+        mask &= (np.abs(array) < _HUGE).all(axis=0)
+    return mask

@@ -1,0 +1,206 @@
+"""Frequencies for the parameters of waves, from the target's periodogram."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from srh.engine.columns import Table
+from srh.engine.frame import Frame
+from srh.engine.periodogram import frequencies, plane_frequencies
+from srh.engine.program import Program
+
+Array: TypeAlias = NDArray[np.float64]
+
+PERIODIC = frozenset({"sin", "cos", "tan", "sec", "csc", "cot"})
+SUMS = frozenset({"+", "-"})
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One step of a climb through a program.
+
+    Attributes:
+        node: Where the step leads.
+        name: The operation there.
+        index: Which operand of it we come from.
+        other: The other operand, if there is one.
+    """
+
+    node: int
+    name: str
+    index: int
+    other: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What a coefficient multiplies, or divides, in the argument of a wave.
+
+    Attributes:
+        key: The same for the same axis of one formula.
+        coordinate: ``(n,)``.
+        inverse: Whether the coefficient divides: it is a length, not a frequency.
+        sign: 1.0 or -1.0, with which the term enters the argument.
+    """
+
+    key: tuple[int, ...]
+    coordinate: Array
+    inverse: bool
+    sign: float
+
+    def scale(self, omega: Array) -> Array:
+        """Turn angular frequencies along the axis into values of the coefficient."""
+        return 1.0 / omega if self.inverse else omega
+
+
+class Waves:
+    """Finds frequencies along the axes of one formula; spectra are computed once.
+
+    Args:
+        program: The formula.
+        table: Columns of ``n`` rows.
+        target: ``(n,)``.
+        parents: Per node the operations that use it, each with the operand's index.
+        rng: Source of all randomness.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        table: Table,
+        target: Array,
+        parents: Sequence[Sequence[tuple[int, int]]],
+        rng: np.random.Generator,
+    ) -> None:
+        self._program, self._table, self._target = program, table, target
+        self._parents, self._rng = parents, rng
+        self._half, self._combined = self._chances()
+        self._spectra: dict[tuple[int, ...], tuple[Array, Array]] = {}
+        self._planes: dict[tuple[tuple[int, ...], tuple[int, ...]], Array] = {}
+
+    def _chances(self) -> tuple[float, float]:
+        """Return how often peaks are halved, and combined, judging by what is done to waves."""
+        nodes = self._program.nodes
+        waves = [
+            position
+            for position, node in enumerate(nodes)
+            if node.kernel is not None and node.kernel.name in PERIODIC and node.mask
+        ]
+        half, combined = 0.08, 0.1 if len(waves) > 1 else 0.0
+        for position in waves:
+            for parent, _ in self._parents[position]:
+                kernel = nodes[parent].kernel
+                if kernel is not None and kernel.exponent is not None:
+                    half = 0.4
+                if kernel is not None and kernel.name == "*" and len(waves) > 1:
+                    combined = 0.4
+        return half, combined
+
+    def path(self, position: int, goal: int) -> list[Move]:
+        """Return a way up from one node to another that lies above it."""
+        below = {goal}
+        for inner in range(goal, -1, -1):
+            if inner in below:
+                below.update(self._program.nodes[inner].args)
+        moves = []
+        while position != goal:
+            parent, index = next(p for p in self._parents[position] if p[0] in below)
+            node = self._program.nodes[parent]
+            other = node.args[1 - index] if len(node.args) == 2 else None
+            moves.append(Move(parent, node.kernel.name if node.kernel else "", index, other))
+            position = parent
+        return moves
+
+    def axis(self, moves: Sequence[Move], theta: Sequence[Any]) -> Axis | None:
+        """Follow a coefficient from the first column it meets into the argument of a wave.
+
+        Args:
+            moves: Steps from there to the argument.
+            theta: One number per parameter, for what else stands on the way.
+
+        Returns:
+            The axis, or None if the coefficient is more than a factor or divisor.
+        """
+        values = Frame(self._program, self._table).forward(theta)
+        coordinate: Any = 1.0
+        sign = 1.0
+        for step, move in enumerate(moves):
+            if move.name == "neg" or (move.name == "-" and move.index == 1):
+                sign = -sign
+            elif move.name in SUMS:
+                continue
+            elif move.name == "*" and move.other is not None:
+                coordinate = coordinate * values[move.other]
+            elif move.name == "/" and move.other is not None and move.index == 0:
+                coordinate = coordinate / values[move.other]
+            elif move.name == "/" and move.other is not None and step == 0:
+                coordinate = values[move.other]
+            else:
+                return None
+        inverse = moves[0].name == "/" and moves[0].index == 1
+        whole = np.array(np.broadcast_to(coordinate, (self._table.n_rows,)))
+        return Axis(tuple(move.node for move in moves), whole, inverse, sign)
+
+    def pick(
+        self, axis: Axis, wave: int, size: int, mode: float, earlier: dict[int, Array]
+    ) -> Array | None:
+        """Draw frequencies along an axis.
+
+        Args:
+            axis: The axis.
+            wave: The periodic function's node; parameters of one wave share its frequency.
+            size: How many.
+            mode: In 0..1, fixed for one set of parameters. It decides whether a frequency is a
+                peak of the spectrum, or half of one (a square doubles it), or whether several are
+                half the sum and half the difference of two peaks (a product of waves).
+            earlier: Peaks drawn before for the same set, by wave; the new ones are added.
+
+        Returns:
+            ``(size,)``, or None if the target has no spectrum along this axis.
+        """
+        if axis.key not in self._spectra:
+            peaks, power = frequencies(axis.coordinate, self._target)
+            order = np.argsort(peaks, kind="stable")
+            self._spectra[axis.key] = peaks[order], power[order]
+        found, strength = self._spectra[axis.key]
+        if not len(found):
+            return None
+        if wave not in earlier:
+            chance = strength + 0.02
+            peaks = self._rng.choice(found, size=(2, size), p=chance / chance.sum())
+            # Two waves of one frequency would be one wave: move on to the next peak.
+            known = next(iter(earlier.values()), peaks + 1.0)
+            taken = peaks[0] == known[0]
+            peaks[0] = np.where(
+                taken, found[(np.searchsorted(found, peaks[0]) + 1) % len(found)], peaks[0]
+            )
+            earlier[wave] = peaks
+        if mode >= self._combined:
+            first = earlier[wave][0]
+            return np.asarray(0.5 * first if mode >= 1.0 - self._half else first)
+        first, second = next(iter(earlier.values()))
+        if wave == next(iter(earlier)):
+            return np.asarray(0.5 * (first + second))
+        return np.asarray(np.maximum(0.5 * np.abs(first - second), 0.05 * first))
+
+    def pick_pair(self, first: Axis, second: Axis, size: int) -> tuple[Array, Array]:
+        """Draw pairs of frequencies of a wave that runs along two axes."""
+        key = (first.key, second.key)
+        if key not in self._planes:
+            self._planes[key] = plane_frequencies(first.coordinate, second.coordinate, self._target)
+        pairs = self._planes[key]
+        if not len(pairs):
+            one = np.ones(size)
+            return one, one
+        # The strongest half of the time, the others in falling shares.
+        chance = 0.5 ** np.arange(1, len(pairs) + 1)
+        chosen = pairs[self._rng.choice(len(pairs), size, p=chance / chance.sum())]
+        one, two = first.sign * chosen[:, 0], second.sign * chosen[:, 1]
+        # The opposite pair is the same wave; coefficients are mostly meant to be positive.
+        flip = np.where((one < 0) == (self._rng.random(size) < 0.75), -1.0, 1.0)
+        return one * flip, two * flip
