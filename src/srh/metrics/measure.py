@@ -1,0 +1,109 @@
+"""From target and predictions to scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from srh.errors import MetricError
+from srh.metrics.numeric import FloatArray, UndefinedMetricError
+from srh.metrics.registry import DEFAULT_METRICS, METRICS, MetricInfo, require_known
+from srh.metrics.regression import RegressionData
+from srh.metrics.score import Score
+
+_LARGEST_COUNT = 2**53  # a float still holds every integer up to here
+
+
+def score_predictions(
+    y: ArrayLike,
+    predictions: ArrayLike,
+    *,
+    names: Sequence[str] = DEFAULT_METRICS,
+    n_parameters: int | None = None,
+    complexity: int | None = None,
+) -> dict[str, Score]:
+    """Measure predictions with regression metrics.
+
+    Args:
+        y: Target, real numbers, shape (n,).
+        predictions: Real numbers, shape (n,); nothing is broadcast.
+        names: Metrics to compute.
+        n_parameters: Number of fitted parameters of what predicted, for ``aic`` and ``bic``.
+        complexity: Size of what predicted, for ``complexity``.
+
+    Returns:
+        One score per name, in the order of ``names``. A target or prediction that is not finite
+        makes every metric that looks at predictions an ``error``, no rows make it
+        ``non_evaluable``.
+
+    Raises:
+        MetricError: A name is unknown or repeated; an array is not a vector of real numbers; the
+            lengths differ; a count is negative or no integer.
+    """
+    require_known(names)
+    data = RegressionData(
+        y=_vector(y, "target"),
+        predictions=_vector(predictions, "predictions"),
+        n_parameters=_count(n_parameters, "n_parameters"),
+        complexity=_count(complexity, "complexity"),
+    )
+    if data.y.size != data.predictions.size:
+        raise MetricError(
+            f"the target has {data.y.size} rows, the predictions have {data.predictions.size}; "
+            "there must be one prediction per row"
+        )
+    flaw = _find_flaw(data)
+    # A caller's np.seterr must not turn an expected rounding to zero into an exception.
+    with np.errstate(all="ignore"):
+        return {name: _measure(METRICS[name], data, flaw) for name in names}
+
+
+def _measure(info: MetricInfo, data: RegressionData, flaw: UndefinedMetricError | None) -> Score:
+    try:
+        if flaw is not None and info.subject == "predictions":
+            raise flaw
+        return Score.scored(info.name, info.function(data))
+    except UndefinedMetricError as error:
+        return Score.missing(info.name, error.status, error.code, error.message)
+
+
+def _find_flaw(data: RegressionData) -> UndefinedMetricError | None:
+    """Return what keeps the rows from being measured at all, if anything does."""
+    if data.y.size == 0:
+        return UndefinedMetricError("no_rows", "there is no row to measure")
+    for values, what in ((data.y, "target"), (data.predictions, "prediction")):
+        bad = np.flatnonzero(~np.isfinite(values))
+        if bad.size:
+            return UndefinedMetricError(
+                f"non_finite_{what}",
+                f"{bad.size} of {values.size} {what}s are not finite (first at row {bad[0]})",
+                status="error",
+            )
+    return None
+
+
+def _vector(values: ArrayLike, what: str) -> FloatArray:
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise MetricError(
+            f"{what}: a vector of numbers is needed, got a ragged sequence"
+        ) from error
+    if array.ndim != 1:
+        raise MetricError(f"{what}: shape (n,) is needed, got {array.shape}")
+    if array.size and array.dtype.kind not in "iuf":
+        raise MetricError(f"{what}: real numbers are needed, got {array.dtype}")
+    with np.errstate(over="ignore"):  # a long double may become infinite; that is found later
+        return array.astype(np.float64)
+
+
+def _count(value: int | None, what: str) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise MetricError(f"{what}: a count is needed, got {value!r}")
+    if not 0 <= value <= _LARGEST_COUNT:
+        raise MetricError(f"{what}: must lie between 0 and 2**53")
+    return int(value)
