@@ -1,0 +1,248 @@
+"""Evaluate the trials of a task: each one or its current result, several at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import psutil
+
+from srh.errors import FormatError, HarnessError
+from srh.evaluation.protocol import EvaluationResult, Provenance, Request
+from srh.evaluation.provenance import describe
+from srh.evaluation.records import (
+    Record,
+    load_record,
+    portable_request,
+    store_record,
+)
+from srh.evaluation.runner import Evaluation, run_request
+from srh.files import FileRefusedError
+from srh.tasks import Task
+from srh.text import one_line
+from srh.trials import Trial, TrialSource, read_source
+from srh.vault import record_holdout_look
+
+Origin = Literal["evaluated", "kept", "unverified", "not evaluated"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One trial of a task with its result.
+
+    Attributes:
+        trial: The trial.
+        origin: ``evaluated`` just now, ``kept`` because its stored result is current,
+            ``unverified``: a stored result that may not be believed, or ``not evaluated``.
+        result: The result; of an unverified entry, what the stored result claims.
+        reason: Why it is unverified, or could not be evaluated or stored.
+    """
+
+    trial: Trial
+    origin: Origin
+    result: EvaluationResult | None
+    reason: str | None = None
+
+    @property
+    def trusted(self) -> EvaluationResult | None:
+        """The result, unless it may not be believed."""
+        return self.result if self.origin in ("evaluated", "kept") else None
+
+
+def evaluate_trials(
+    task: Task,
+    trials: Sequence[Trial],
+    *,
+    jobs: int = 1,
+    force: bool = False,
+    report: Callable[[Entry], None] = lambda _: None,
+) -> list[Entry]:
+    """Evaluate trials whose stored result is not current, and store what comes of them.
+
+    Args:
+        task: The task.
+        trials: Its trials.
+        jobs: How many to evaluate at a time.
+        force: Evaluate those with a current result too.
+        report: Called with each entry as it becomes known, in the order of completion.
+
+    Returns:
+        One entry per trial, in the order of `trials`.
+
+    Raises:
+        SrhError: The task's data or partitions are wrong.
+    """
+    make_request(task)  # whatever is wrong with the task shows before anything runs
+    return _in_order(trials, lambda trial: evaluate_one(task, trial, force=force), jobs, report)
+
+
+def evaluate_one(task: Task, trial: Trial, *, force: bool = False) -> Entry:
+    """Return a trial's current result, or evaluate it and store what comes of it."""
+    request = make_request(task)
+    source = read_accepted(task, trial)
+    if isinstance(source, EvaluationResult):
+        return Entry(trial, "evaluated", source)
+    if not force:
+        record = load_record(trial, provenance_now(task, request, source))
+        if record.state == "current":
+            return Entry(trial, "kept", record.result)
+    evaluation = evaluate_source(task, request, source)
+    return store(task, trial, request, evaluation)
+
+
+def evaluate_source(task: Task, request: Request, source: TrialSource) -> Evaluation:
+    """Evaluate a trial's source on a task; nothing is stored."""
+    return run_request(request, source, data=task.data_digest, task=task.digest)
+
+
+def store(task: Task, trial: Trial, request: Request, evaluation: Evaluation) -> Entry:
+    """Store an evaluation in the trial's folder and return its entry.
+
+    A result that cannot be stored is still shown, with the reason.
+    """
+    try:
+        store_record(trial, evaluation, portable_request(request, trial, task.data_path))
+    except HarnessError as error:
+        failed = EvaluationResult.failed("harness", str(error), request.metrics)
+        return Entry(trial, "evaluated", failed, str(error))
+    return Entry(trial, "evaluated", evaluation.result)
+
+
+def stored_entry(task: Task, trial: Trial) -> Entry:
+    """Return what is stored for a trial, evaluating nothing."""
+    record = stored_record(task, trial)
+    origin: dict[str, Origin] = {
+        "absent": "not evaluated",
+        "current": "kept",
+        "unverified": "unverified",
+    }
+    return Entry(trial, origin[record.state], record.result, record.reason)
+
+
+def stored_record(task: Task, trial: Trial) -> Record:
+    """Return a trial's stored result, judged against what it would rest on now."""
+    source = read_accepted(task, trial)
+    if isinstance(source, EvaluationResult):
+        return load_record(trial, None)
+    return load_record(trial, provenance_now(task, make_request(task), source))
+
+
+def evaluate_holdout(
+    task: Task,
+    trials: Sequence[Trial],
+    *,
+    jobs: int = 1,
+    report: Callable[[Entry], None] = lambda _: None,
+) -> tuple[list[Entry], int]:
+    """Score trials on the held-out rows; the look is counted before anything is scored.
+
+    Nothing of it is written into a trial's folder, where whoever writes trials could read it.
+
+    Returns:
+        The entries in the order of `trials`, and the number of this look.
+
+    Raises:
+        SrhError: The task holds no rows out, or the look cannot be recorded.
+    """
+    request = make_request(task, final=True)
+    sources = [read_accepted(task, trial) for trial in trials]
+    look = record_holdout_look(
+        task.holdout_digest,
+        {
+            "task": task.name,
+            "trials": {
+                trial.id: None if isinstance(source, EvaluationResult) else source.digest
+                for trial, source in zip(trials, sources, strict=True)
+            },
+        },
+    )
+    by_trial = dict(zip(trials, sources, strict=True))
+
+    def final_entry(trial: Trial) -> Entry:
+        source = by_trial[trial]
+        if isinstance(source, EvaluationResult):
+            return Entry(trial, "evaluated", source)
+        return Entry(trial, "evaluated", evaluate_source(task, request, source).result)
+
+    return _in_order(trials, final_entry, jobs, report), look
+
+
+def make_request(task: Task, *, final: bool = False) -> Request:
+    """Return the request that evaluates any trial of a task.
+
+    Args:
+        task: The task.
+        final: Score the held-out rows instead of the development rows.
+
+    Raises:
+        SrhError: The task's data or partitions are wrong, or it holds no rows out.
+    """
+    return Request(
+        trial_dir=".",
+        dataset_path=str(task.data_path.resolve()),
+        metrics=task.metric_names,
+        partitions=task.final_partitions if final else task.partitions,
+        tolerance=task.spec.tolerance,
+        data=task.spec.data.spec(),
+        aggregation={metric.name: metric.aggregation for metric in task.spec.metrics},
+        evaluator=task.spec.evaluator,
+        limits=task.spec.limits,
+        rowwise=task.spec.rowwise,
+        seed=task.spec.seed,
+    )
+
+
+def provenance_now(task: Task, request: Request, source: TrialSource) -> Provenance:
+    """Return what a result would rest on if it were made now."""
+    return describe(request, data=task.data_digest, trial=source.digest, task=task.digest)
+
+
+def read_accepted(task: Task, trial: Trial) -> TrialSource | EvaluationResult:
+    """Return a trial's source, or the failed result of a trial that cannot even be read."""
+    try:
+        source = read_source(trial.folder)
+    except (FileRefusedError, FormatError) as error:
+        return EvaluationResult.failed("error", one_line(str(error)), task.metric_names)
+    if source.kind not in task.spec.accepts:
+        accepted = ", ".join(task.spec.accepts)
+        message = f"task {task.name} accepts {accepted} trials, not {source.kind}"
+        return EvaluationResult.failed("error", message, task.metric_names)
+    return source
+
+
+def default_jobs(task: Task) -> int:
+    """Return how many evaluations this machine carries at a time: by cores and by free memory."""
+    cores = len(psutil.Process().cpu_affinity()) if hasattr(psutil.Process, "cpu_affinity") else 1
+    by_cores: int = cores // task.spec.limits.threads
+    free_mb = psutil.virtual_memory().available / 2**20
+    by_memory: int = math.floor(free_mb / task.spec.limits.memory_mb)
+    return max(1, min(by_cores, by_memory))
+
+
+def _in_order(
+    trials: Sequence[Trial],
+    work: Callable[[Trial], Entry],
+    jobs: int,
+    report: Callable[[Entry], None],
+) -> list[Entry]:
+    """Do ``work`` for every trial, ``jobs`` at a time, and return the entries in order."""
+    found: dict[Trial, Entry] = {}
+    for entry in _completed(trials, work, jobs):
+        report(entry)
+        found[entry.trial] = entry
+    return [found[trial] for trial in trials]
+
+
+def _completed(
+    trials: Sequence[Trial], work: Callable[[Trial], Entry], jobs: int
+) -> Iterator[Entry]:
+    """Yield entries as they become known. Threads suffice: they only supervise processes."""
+    if jobs == 1 or len(trials) < 2:
+        yield from map(work, trials)
+        return
+    import joblib
+
+    pool = joblib.Parallel(n_jobs=jobs, prefer="threads", return_as="generator_unordered")
+    yield from pool(joblib.delayed(work)(trial) for trial in trials)

@@ -1,0 +1,125 @@
+"""A formula as a contender: parsed by the engine's grammar, fitted and evaluated by the evaluator.
+
+A formula contains no code, so nothing needs to be confined: the grammar is the confinement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from srh.context import AgentContext, Dataset, SplitOptions
+from srh.engine import Expression, FitResult, Symbol, parse
+from srh.errors import (
+    ExpressionError,
+    FitError,
+    MissingVariableError,
+    ParseError,
+    UnboundParameterError,
+)
+from srh.evaluation.protocol import Fitted, Request
+from srh.evaluation.scorer import Answer, Rows, TrialFailedError, require_same, target_scale
+from srh.evaluator import DefaultEvaluator, fit_equation
+from srh.evaluator.utils import calc_complexity
+from srh.text import harmless
+
+_REFUSALS = (ParseError, ExpressionError, FitError, MissingVariableError, UnboundParameterError)
+
+
+class FormulaContender:
+    """A formula trial in the scoring loop."""
+
+    def __init__(self, source: bytes, request: Request, dataset: Dataset) -> None:
+        """Parse the formula.
+
+        Args:
+            source: Content of ``formula.txt``.
+            request: What is asked.
+            dataset: The loaded data; only the features may appear in the formula.
+
+        Raises:
+            TrialFailedError: It does not parse.
+        """
+        self._request = request
+        self._context = AgentContext.from_dataset(
+            dataset, evaluator=DefaultEvaluator, args=SplitOptions(seed=request.seed)
+        )
+        self._features = dataset.features
+        self._per_fold: list[FitResult] = []
+        try:
+            text = source.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise TrialFailedError("error", "formula.txt: not UTF-8 text") from error
+        self._formula = self._parse(text, dataset.target)
+
+    def answer(self, train: Rows, validation: Rows) -> Answer:
+        """Fit the parameters on the training rows and evaluate the validation rows."""
+        fit = self._fit(train)
+        self._per_fold.append(fit)
+        return Answer(
+            predictions=self._evaluate(fit.expression, validation),
+            n_parameters=fit.expression.count_parameters(),
+            complexity=calc_complexity(fit.expression),
+        )
+
+    def check_roundtrip(self, train: Rows, validation: Rows, predictions: Sequence[float]) -> None:
+        """Print the fitted formula, parse it again, and evaluate the rows in reverse order."""
+        again = self._parse(str(self._per_fold[-1].expression), target=None)
+        reversed_predictions = self._evaluate(again, validation[::-1])
+        require_same(
+            np.asarray(predictions, dtype=np.float64),
+            reversed_predictions[::-1],
+            scale=target_scale(self._context.take(train).data[self._context.target]),
+            tolerance=self._request.tolerance,
+        )
+
+    def conclude(self, train: Rows) -> Fitted:
+        """Fit once more, on all training rows: the formula to take away."""
+        fit = self._per_fold[0] if len(self._request.partitions) == 1 else self._fit(train)
+        return Fitted(
+            formula=str(fit.expression),
+            parameters=_plain(fit.parameters),
+            standard_errors=_plain(fit.standard_errors),
+            message=fit.message,
+            per_fold=[str(one.expression) for one in self._per_fold],
+        )
+
+    def _parse(self, text: str, target: str | None) -> Expression:
+        try:
+            return parse(text, variables=self._features, target=target)
+        except _REFUSALS as error:
+            raise TrialFailedError("error", f"formula.txt: {harmless(str(error))}") from error
+
+    def _fit(self, train: Rows) -> FitResult:
+        try:
+            return fit_equation(
+                self._formula, Symbol(self._context.target), self._context.take(train)
+            )
+        except _REFUSALS as error:
+            message = f"the fit on the training rows failed: {harmless(str(error))}"
+            raise TrialFailedError("error", message) from error
+
+    def _evaluate(self, expression: Expression, rows: Rows) -> npt.NDArray[np.float64]:
+        try:
+            return expression.evaluate(self._context.take(rows).data)
+        except _REFUSALS as error:
+            raise TrialFailedError("error", harmless(str(error))) from error
+
+
+def _plain(values: Any) -> dict[str, Any]:
+    """Return parameters as JSON values: group labels become text, unknown values None."""
+    return {
+        name: (
+            {str(label): _number(item) for label, item in value.items()}
+            if hasattr(value, "items")
+            else _number(value)
+        )
+        for name, value in values.items()
+    }
+
+
+def _number(value: float | None) -> float | None:
+    return float(value) if value is not None and np.isfinite(value) else None

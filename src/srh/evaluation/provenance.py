@@ -1,0 +1,96 @@
+"""What an evaluation's numbers rest on: digests, versions, and the machine."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+
+from srh import __version__
+from srh.digest import digest_file
+from srh.errors import DataError
+from srh.evaluation.environment import MACHINE_VARIABLES
+from srh.evaluation.protocol import Provenance, Request
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "sympy", "joblib")
+
+
+def describe(request: Request, *, data: str, trial: str, task: str | None = None) -> Provenance:
+    """Return what an evaluation's numbers rest on.
+
+    Args:
+        request: What is asked.
+        data: Digest of the data file.
+        trial: Digest of the trial's source.
+        task: Digest of the task, where there is one.
+    """
+    return Provenance(
+        task=task,
+        data=data,
+        trial=trial,
+        evaluator=f"{request.evaluator.kind}@1",
+        request=request.digest,
+        metrics=request.metrics,
+        versions=versions(),
+        platform=describe_platform(),
+        seed=request.seed,
+        limits=request.limits,
+        sandbox="none needed",
+    )
+
+
+def digest_data(path: Path) -> str:
+    """Return the digest of a data file.
+
+    Raises:
+        DataError: It cannot be read.
+    """
+    try:
+        return digest_file(path)
+    except OSError as error:
+        raise DataError(f"{path}: the data file cannot be read ({error.strerror})") from error
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """Return the versions that numbers may depend on, of srh, Python and the numeric packages."""
+    found = {"srh": __version__, "python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+@functools.cache
+def describe_platform() -> dict[str, str]:
+    """Return what else the last bits of a number may depend on."""
+    description = {
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "blas": _blas(),
+    }
+    return description | {
+        name: os.environ[name] for name in MACHINE_VARIABLES if name in os.environ
+    }
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown"
+
+
+def _blas() -> str:
+    config = np.show_config(mode="dicts")
+    blas = config.get("Build Dependencies", {}).get("blas", {})
+    return f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip()

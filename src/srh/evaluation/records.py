@@ -1,0 +1,196 @@
+"""Results on disk: sealed, whole, and believed only while they are current.
+
+A trial's folder belongs to whoever writes trials, so a ``result.json`` found there proves nothing
+by itself. It counts only if it carries this user's seal, and only as long as everything that it
+rests on (task, data, trial source, evaluator, request, versions) is what it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import msgspec
+
+from srh.errors import FormatError, HarnessError, SrhError
+from srh.evaluation.protocol import EvaluationResult, Provenance, Request, read_result
+from srh.evaluation.runner import Evaluation
+from srh.files import FileRefusedError, open_folder, read_regular, write_whole
+from srh.formats import pretty_json, read_json
+from srh.text import one_line
+from srh.trials import Trial
+from srh.vault import is_sealed, seal
+
+RESULT_FILE = "result.json"
+REQUEST_FILE = "request.json"
+HISTORY = "history"
+_LIMIT = 64 << 20
+_ENVELOPE = ("task", "trial", "evaluated_at", "seal")
+State = Literal["absent", "current", "unverified"]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A trial's stored result, and whether it may be believed.
+
+    Attributes:
+        state: ``absent``, ``current``, or ``unverified``.
+        reason: Why it is unverified.
+        result: What it says; None where it is absent or cannot be read.
+        evaluated_at: When it was made, as it says.
+        sealed: Whether it carries this user's seal.
+    """
+
+    state: State
+    reason: str | None = None
+    result: EvaluationResult | None = None
+    evaluated_at: str | None = None
+    sealed: bool = False
+
+
+def load_record(trial: Trial, current: Provenance | None) -> Record:
+    """Read a trial's stored result and decide whether it may be believed.
+
+    Args:
+        trial: The trial.
+        current: What a result would rest on if it were made now; None where the trial's source
+            cannot be read, so that no result is current.
+
+    Raises:
+        HarnessError: The sealing key cannot be read.
+    """
+    try:
+        body = _read(trial)
+        if body is None:
+            return Record("absent")
+        claimed = body.pop("seal", None)
+        content = {key: value for key, value in body.items() if key not in _ENVELOPE}
+        result = read_result(content, RESULT_FILE)
+    except HarnessError:
+        raise
+    except SrhError as error:
+        return Record("unverified", f"cannot be read: {one_line(str(error))}")
+    stamp = one_line(str(body.get("evaluated_at")), 40)
+    if not is_sealed(body, claimed):
+        return Record(
+            "unverified", "not sealed by you: planted, edited or from elsewhere", result, stamp
+        )
+    if result.outcome == "harness":
+        return Record("unverified", "made while srh itself had failed", result, stamp, sealed=True)
+    changed = differences(result.provenance, current)
+    if changed:
+        reason = f"out of date: {', '.join(changed)} changed"
+        return Record("unverified", reason, result, stamp, sealed=True)
+    return Record("current", None, result, stamp, sealed=True)
+
+
+def differences(then: Provenance | None, now: Provenance | None) -> list[str]:
+    """Return the names of what two results rest on differently.
+
+    The machine is left out: the same digests and versions elsewhere are the same evaluation, whose
+    last bits `srh verify` judges.
+    """
+    if then is None or now is None:
+        return ["provenance"]
+    names = ("trial", "task", "data", "evaluator", "request", "versions")
+    return [
+        name if name == "versions" else f"{name} digest"
+        for name in names
+        if getattr(then, name) != getattr(now, name)
+    ]
+
+
+def store_record(trial: Trial, evaluation: Evaluation, request: Request) -> None:
+    """Write a trial's result, request and output into its folder, each file whole.
+
+    An older result is kept under ``history/``.
+
+    Args:
+        trial: The trial.
+        evaluation: What came of it.
+        request: What was asked, with paths relative to the trial's folder.
+
+    Raises:
+        HarnessError: The folder cannot be written.
+    """
+    body: dict[str, Any] = msgspec.to_builtins(evaluation.result, str_keys=True)
+    body |= {
+        "task": trial.task,
+        "trial": trial.id,
+        "evaluated_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+    }
+    body["seal"] = seal(body)
+    files: Mapping[str, bytes] = {
+        REQUEST_FILE: request.encode(),
+        "stdout.txt": evaluation.stdout.encode(),
+        "stderr.txt": evaluation.stderr.encode(),
+        RESULT_FILE: pretty_json(body),
+    }
+    try:
+        with open_folder(trial.folder) as folder:
+            _keep_old(folder)
+            for name, content in files.items():
+                write_whole(name, content, folder=folder)
+    except (OSError, FileRefusedError) as error:
+        detail = getattr(error, "strerror", None) or error
+        raise HarnessError(f"{trial.folder}: the result cannot be stored ({detail})") from error
+
+
+def portable_request(request: Request, trial: Trial, data_path: os.PathLike[str]) -> Request:
+    """Return the request with paths that count from the trial's folder, wherever that lies."""
+    relative = os.path.relpath(os.path.realpath(data_path), os.path.realpath(trial.folder))
+    return msgspec.structs.replace(request, trial_dir=".", dataset_path=relative)
+
+
+def _read(trial: Trial) -> dict[str, Any] | None:
+    with open_folder(trial.folder) as folder:
+        try:
+            os.stat(RESULT_FILE, dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        content = read_regular(RESULT_FILE, _LIMIT, folder=folder)
+    body = read_json(content, RESULT_FILE)
+    if not isinstance(body, dict):
+        raise FormatError(RESULT_FILE, ["must be an object"])
+    return body
+
+
+def _keep_old(folder: int) -> None:
+    """Give whatever is called ``result.json`` a name in the history, following nothing."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    history = _open_history(folder, stamp)
+    try:
+        # A second name first: the result stays in its place until the new one replaces it.
+        with contextlib.suppress(FileNotFoundError):
+            try:
+                os.link(
+                    RESULT_FILE,
+                    f"{stamp}.json",
+                    src_dir_fd=folder,
+                    dst_dir_fd=history,
+                    follow_symlinks=False,
+                )
+            except FileNotFoundError:
+                raise
+            except OSError:  # a folder, or a file system without hard links
+                os.rename(RESULT_FILE, f"{stamp}.json", src_dir_fd=folder, dst_dir_fd=history)
+    finally:
+        os.close(history)
+
+
+def _open_history(folder: int, stamp: str) -> int:
+    """Return a descriptor of ``history/``; whatever else has that name is moved aside."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    for _ in range(2):
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(HISTORY, dir_fd=folder)
+        try:
+            return os.open(HISTORY, flags, dir_fd=folder)
+        except NotADirectoryError:  # a file, or with O_DIRECTORY a link too
+            os.rename(HISTORY, f"{stamp}.{HISTORY}", src_dir_fd=folder, dst_dir_fd=folder)
+    raise NotADirectoryError(errno.ENOTDIR, "something keeps taking the name 'history'")

@@ -1,0 +1,252 @@
+"""The parent's side of one evaluation: stage, ask, supervise, read back.
+
+The parent never imports a trial's code and believes only what it sees for itself: how the child
+ended, how long it took, and a result file that it decodes strictly. What is evaluated is a private
+copy of the trial's source, digested as copied, so that nobody can exchange it meanwhile.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fcntl
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from srh.context import DataSpec, Partition
+from srh.errors import FormatError, SrhError
+from srh.evaluation.environment import FLAGS, PARENT_VARIABLE, clean_environment
+from srh.evaluation.protocol import EvaluationResult, Outcome, Request, Usage, read_result
+from srh.evaluation.provenance import describe, digest_data
+from srh.files import FileRefusedError, read_regular
+from srh.formats import read_json
+from srh.metrics import Aggregation, require_known
+from srh.sandbox.limits import Limits
+from srh.sandbox.supervise import Ended, supervise
+from srh.tasks import EvaluatorRef
+from srh.text import harmless
+from srh.trials import TrialSource, read_source
+
+_RESULT_LIMIT = 64 << 20
+_ERROR_CHARS = 2000
+_RUN_PREFIX = "srh-run-"
+_LOCK = "lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """One evaluation with everything that came of it.
+
+    Attributes:
+        result: The result.
+        stdout: The child's standard output, bounded and harmless.
+        stderr: The child's standard error, likewise.
+    """
+
+    result: EvaluationResult
+    stdout: str
+    stderr: str
+
+
+def evaluate_trial(  # noqa: PLR0913 - its first six arguments are the protocol's
+    trial_dir: str | Path,
+    dataset_path: str | Path,
+    metrics: list[str],
+    partitions: list[Partition],
+    tolerance: float,
+    timeout: float,
+    *,
+    data: DataSpec | None = None,
+    aggregation: Mapping[str, Aggregation] | None = None,
+    evaluator: EvaluatorRef | None = None,
+    limits: Limits | None = None,
+    rowwise: bool = True,
+    seed: int = 0,
+) -> EvaluationResult:
+    """Evaluate the trial in ``trial_dir`` in a child process and return its result.
+
+    Args:
+        trial_dir: Folder of the trial.
+        dataset_path: CSV, ``.npz`` or ``.joblib`` file.
+        metrics: Names of the metrics.
+        partitions: (training rows, validation rows) of each fold, indices into the loaded data.
+        tolerance: Largest accepted round-trip difference, relative to the target's scale.
+        timeout: Wall-clock limit in seconds.
+        data: How the data file is read; None: as the task beside it declares, if there is one.
+        aggregation: How a metric's folds become one number; the mean unless named here.
+        evaluator: Who fits and predicts.
+        limits: What the evaluation may use; its `wall_s` is replaced by `timeout`.
+        rowwise: Whether a prediction may depend on its own row only.
+        seed: Seed of everything random in fitting.
+
+    Returns:
+        The result, a failed trial's included. Nothing is written into the trial's folder.
+
+    Raises:
+        SrhError: The trial's folder cannot be read, a metric is unknown, or the request is wrong.
+    """
+    source = read_source(Path(trial_dir))
+    limits = dataclasses.replace(limits or Limits(), wall_s=timeout)
+    request = Request(
+        trial_dir=".",
+        dataset_path=str(Path(dataset_path).resolve()),
+        metrics=list(metrics),
+        partitions=[(list(map(int, train)), list(map(int, rows))) for train, rows in partitions],
+        tolerance=tolerance,
+        data=data,
+        aggregation=dict(aggregation or {}),
+        evaluator=evaluator or EvaluatorRef(),
+        limits=limits,
+        rowwise=rowwise,
+        seed=seed,
+    )
+    return run_request(request, source, data=digest_data(Path(dataset_path))).result
+
+
+def run_request(
+    request: Request, source: TrialSource, *, data: str, task: str | None = None
+) -> Evaluation:
+    """Evaluate a trial's source in a child process.
+
+    A child that dies of a signal is started once more: if it dies again, that is the trial's doing.
+
+    Args:
+        request: What is asked; its `dataset_path` absolute, its `trial_dir` is replaced.
+        source: The trial's source.
+        data: Digest of the data file as the parent knows it.
+        task: Digest of the task, where there is one.
+
+    Raises:
+        SrhError: A metric is unknown: refused before the child starts.
+    """
+    require_known(request.metrics)
+    provenance = describe(request, data=data, trial=source.digest, task=task)
+    with _run_folder() as folder:
+        source.stage(folder / "trial")
+        staged = msgspec.structs.replace(request, trial_dir="trial")
+        (folder / "in.json").write_bytes(staged.encode())
+        ended, result = _attempt(request, folder)
+        if result.outcome == "signal":
+            ended, result = _attempt(request, folder)
+    if result.provenance is not None and result.provenance.data != data:
+        result = EvaluationResult.failed(
+            "harness",
+            f"{request.dataset_path}: the data changed while the trial was evaluated; run it again",
+            request.metrics,
+            usage=result.usage,
+        )
+    return Evaluation(
+        result=dataclasses.replace(result, provenance=provenance),
+        stdout=harmless(ended.stdout, int(request.limits.output_kb * 1024)),
+        stderr=harmless(ended.stderr, int(request.limits.output_kb * 1024)),
+    )
+
+
+def _attempt(request: Request, folder: Path) -> tuple[Ended, EvaluationResult]:
+    (folder / "out.json").unlink(missing_ok=True)
+    environment = clean_environment(request.limits.threads)
+    environment |= {PARENT_VARIABLE: str(os.getpid()), "TMPDIR": str(folder)}
+    ended = supervise(
+        [sys.executable, *FLAGS, "-m", "srh.evaluation", "in.json", "out.json"],
+        cwd=folder,
+        env=environment,
+        limits=request.limits,
+    )
+    return ended, _interpret(ended, request, folder / "out.json")
+
+
+def _interpret(ended: Ended, request: Request, path: Path) -> EvaluationResult:
+    """Turn what the parent saw into a result."""
+    failure = _failure(ended, request.limits)
+    if failure is not None:
+        outcome, error = failure
+        return EvaluationResult.failed(outcome, error, request.metrics, usage=_usage(ended, None))
+    try:
+        result = _read_result(path)
+    except SrhError as error:
+        message = f"the scorer left no valid result: {harmless(str(error), _ERROR_CHARS)}"
+        return EvaluationResult.failed(
+            "harness", message, request.metrics, usage=_usage(ended, None)
+        )
+    return dataclasses.replace(result, usage=_usage(ended, result.usage))
+
+
+def _failure(ended: Ended, limits: Limits) -> tuple[Outcome, str] | None:
+    """Return what went wrong as far as it shows from outside, or None if nothing did."""
+    code = ended.returncode
+    out_of_time = code == -signal.SIGXCPU or (
+        code == -signal.SIGKILL and ended.cpu_s >= limits.cpu_s
+    )
+    detail = harmless(ended.stderr, _ERROR_CHARS).strip()
+    checks: tuple[tuple[bool, Outcome, str], ...] = (
+        (ended.timed_out, "wall_timeout", "evaluation timed out"),
+        (ended.flooded, "output_limit", f"more than {limits.output_kb:g} KiB of output"),
+        (out_of_time, "cpu_timeout", f"processor time limit of {limits.cpu_s:g} s exceeded"),
+        (code == -signal.SIGXFSZ, "disk_limit", f"a file grew beyond {limits.disk_mb:g} MiB"),
+        (code < 0, "signal", f"the evaluation was ended by {_signal_name(-code)}"),
+        (code > 0, "harness", detail or f"the scorer ended with exit code {code}, saying nothing"),
+    )
+    return next(((outcome, error) for holds, outcome, error in checks if holds), None)
+
+
+def _read_result(path: Path) -> EvaluationResult:
+    content = read_regular(path, _RESULT_LIMIT)
+    if path.lstat().st_uid != os.geteuid():
+        raise FileRefusedError(f"{path.name}: belongs to somebody else")
+    result = read_result(read_json(content, path.name), path.name)
+    if (result.status == "ok") != (result.outcome == "ok"):
+        raise FormatError(path.name, ["status: contradicts outcome"])
+    return result
+
+
+def _usage(ended: Ended, reported: Usage | None) -> Usage:
+    """Return the parent's own measurements; the peak is the larger of what both saw."""
+    peaks = [] if ended.peak_bytes is None else [ended.peak_bytes / 2**20]
+    if reported is not None and reported.peak_memory_mb is not None:
+        peaks.append(reported.peak_memory_mb)
+    return Usage(wall_s=ended.wall_s, cpu_s=ended.cpu_s, peak_memory_mb=max(peaks, default=None))
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+@contextmanager
+def _run_folder() -> Iterator[Path]:
+    """Make a private folder for one run, and remove it afterwards."""
+    _remove_abandoned()
+    folder = Path(tempfile.mkdtemp(prefix=_RUN_PREFIX))
+    try:
+        # Held for as long as we live: whoever can take it knows that we do not.
+        draft = folder / f"{_LOCK}.new"
+        with draft.open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            # Under its own name only once it is held: nobody else can take it in between.
+            draft.rename(folder / _LOCK)
+            yield folder.resolve()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_abandoned() -> None:
+    """Remove the folders of our runs whose parent was killed before it could."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_RUN_PREFIX}*"):
+        try:
+            if folder.lstat().st_uid != os.geteuid():
+                continue
+            with (folder / _LOCK).open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+        except OSError:  # in use, just being made, or gone meanwhile
+            continue

@@ -1,0 +1,400 @@
+"""The task format: ``tasks/<name>/task.toml`` and the data beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from srh.context import (
+    Dataset,
+    DataSpec,
+    HoldoutSpec,
+    Partition,
+    PartitionSpec,
+    development_rows,
+    holdout_problems,
+    holdout_rows,
+    load_dataset,
+    make_partitions,
+    partition_problems,
+)
+from srh.digest import digest_bytes, digest_file, digest_value
+from srh.errors import FormatError, SrhError, UsageError
+from srh.evaluator import DefaultEvaluator
+from srh.files import read_regular
+from srh.formats import decode, read_json, read_toml
+from srh.metrics import DEFAULT_METRICS, METRICS, Direction, MetricSpec, check_specs
+from srh.project import Project
+from srh.sandbox.limits import Limits
+from srh.text import did_you_mean
+
+TASK_FILE = "task.toml"
+TrialKind = Literal["formula", "model", "evaluator", "outputs"]
+_TASK_LIMIT = 1 << 20
+_PARTITIONS_LIMIT = 256 << 20
+# What may change without making a result stale: it describes, it does not decide a score.
+_DESCRIPTIVE = ("title", "description")
+
+
+class TaskData(DataSpec, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``[data]``: where the data lie, and how their columns are to be read.
+
+    Attributes:
+        path: The data file, relative to the task's folder and inside it.
+    """
+
+    path: str
+
+    def spec(self) -> DataSpec:
+        """Return the part that a request carries: everything but the path."""
+        names = msgspec.structs.fields(DataSpec)
+        return DataSpec(**{field.name: getattr(self, field.name) for field in names})
+
+
+class RankingSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``[ranking]``: which metric orders the leaderboard.
+
+    Attributes:
+        metric: Name of one of the task's metrics.
+        direction: Which end is better, for the reader; it must be the metric's own.
+    """
+
+    metric: str
+    direction: Direction | None = None
+
+
+class EvaluatorRef(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``[evaluator]``: who fits and predicts.
+
+    Attributes:
+        kind: The built-in evaluator's name.
+    """
+
+    kind: Literal["default"] = "default"
+
+
+class TaskSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The content of ``task.toml``.
+
+    Attributes:
+        title: One line.
+        description: What the task is about.
+        data: Where the data lie and how they are read.
+        accepts: Kinds of trials.
+        requires: Packages that trials need beyond srh's own.
+        partitions: How development rows are divided into folds.
+        holdout: Rows that nobody sees before ``srh eval --final``.
+        metrics: What is measured; the ten default metrics unless given.
+        ranking: What orders the leaderboard; the first metric unless given.
+        evaluator: Who fits and predicts.
+        limits: What one evaluation may use.
+        tolerance: Largest difference, relative to the target's scale, between a prediction and
+            the same prediction after a round trip.
+        rowwise: Whether a prediction may depend on its own row only.
+        seed: Seed of everything random in fitting.
+    """
+
+    title: str
+    data: TaskData
+    description: str = ""
+    accepts: list[TrialKind] = msgspec.field(default_factory=lambda: ["formula"])
+    requires: list[str] = []
+    partitions: PartitionSpec = PartitionSpec()
+    holdout: HoldoutSpec | None = None
+    metrics: list[MetricSpec] = []
+    ranking: RankingSpec | None = None
+    evaluator: EvaluatorRef = EvaluatorRef()
+    limits: Limits = Limits()
+    tolerance: float = 1e-9
+    rowwise: bool = True
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task as loaded from its folder.
+
+    Attributes:
+        name: Name of the folder.
+        folder: The folder.
+        spec: The content of ``task.toml``.
+    """
+
+    name: str
+    folder: Path
+    spec: TaskSpec
+
+    @property
+    def data_path(self) -> Path:
+        """The data file."""
+        return self.folder / self.spec.data.path
+
+    @property
+    def metric_names(self) -> list[str]:
+        """Names of the metrics, in the task's order."""
+        return [metric.name for metric in self.spec.metrics] or list(DEFAULT_METRICS)
+
+    @property
+    def ranking_metric(self) -> str:
+        """Name of the metric that orders the leaderboard."""
+        return self.spec.ranking.metric if self.spec.ranking else self.metric_names[0]
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of everything in the task that decides a score, but the data."""
+        content = msgspec.to_builtins(self.spec)
+        for field in _DESCRIPTIVE:
+            del content[field]
+        explicit = self.spec.partitions.file
+        if explicit is not None:
+            content["partitions_digest"] = digest_bytes(self._partitions_content(explicit))
+        return digest_value(content)
+
+    @cached_property
+    def data_digest(self) -> str:
+        """Digest of the data file."""
+        return digest_file(self.data_path)
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """All rows, held-out ones included.
+
+        Raises:
+            DataError: The data are not as the task declares them.
+        """
+        return load_dataset(self.data_path, self.spec.data.spec())
+
+    @cached_property
+    def holdout(self) -> npt.NDArray[np.int64]:
+        """Held-out rows, sorted; empty where the task holds none out."""
+        return holdout_rows(self.spec.holdout, self.dataset.n_rows)
+
+    @property
+    def holdout_digest(self) -> str:
+        """Identity of the held-out rows, independent of the task's name and place."""
+        return digest_value({"data": self.data_digest, "rows": self.holdout.tolist()})
+
+    @cached_property
+    def development(self) -> npt.NDArray[np.int64]:
+        """Rows that are not held out, sorted."""
+        return development_rows(self.spec.holdout, self.dataset.n_rows)
+
+    @cached_property
+    def partitions(self) -> list[Partition]:
+        """Training and validation rows of each fold, development rows only.
+
+        Raises:
+            DataError: The data cannot be divided as declared.
+            FormatError: Explicit lists overlap, repeat, or name rows that are not there.
+        """
+        spec = self.spec.partitions
+        explicit = None
+        if spec.file is not None:
+            where = str(self.folder / spec.file)
+            explicit = read_json(self._partitions_content(spec.file), where)
+        return make_partitions(
+            spec,
+            self.dataset,
+            self.development,
+            evaluator=DefaultEvaluator,
+            explicit=explicit,
+        )
+
+    @property
+    def final_partitions(self) -> list[Partition]:
+        """The one partition of the final score: train on development rows, score held-out rows.
+
+        Raises:
+            UsageError: The task holds no rows out.
+        """
+        if self.holdout.size == 0:
+            raise UsageError(
+                f"{self.folder / TASK_FILE}: no [holdout], so there is no final score; "
+                "the cross-validated one is all there is"
+            )
+        return [(self.development.tolist(), self.holdout.tolist())]
+
+    def direction(self, metric: str) -> Direction:
+        """Return which end of a metric is better on this task."""
+        return METRICS[metric].direction
+
+    def _partitions_content(self, name: str) -> bytes:
+        return read_regular(self.folder / name, _PARTITIONS_LIMIT)
+
+
+def load_task(project: Project, name: str) -> Task:
+    """Load a task and check everything that can be checked without its data.
+
+    Raises:
+        UsageError: There is no such task.
+        FormatError: ``task.toml`` is wrong; all mistakes are listed.
+    """
+    return read_task(project.require_task(name))
+
+
+def read_task(folder: Path) -> Task:
+    """Load the task in ``folder`` (see `load_task`)."""
+    path = folder / TASK_FILE
+    raw = read_toml(read_regular(path, _TASK_LIMIT), str(path))
+    task = Task(folder.name, folder, decode(TaskSpec, raw, str(path)))
+    problems = _consistency(task)
+    if problems:
+        raise FormatError(str(path), problems)
+    return task
+
+
+def task_beside(data_path: Path) -> Task | None:
+    """Return the task whose declared data file this is, if it lies in that task's folder."""
+    if not (data_path.parent / TASK_FILE).is_file():
+        return None
+    task = read_task(data_path.parent)
+    return task if task.data_path.resolve() == data_path.resolve() else None
+
+
+def check_task(task: Task) -> list[str]:
+    """Validate a task against its data.
+
+    Returns:
+        One line per fact that a reader would want confirmed (rows, folds, holdout, notes).
+
+    Raises:
+        SrhError: Something is wrong; the message says what and where.
+    """
+    dataset, partitions = task.dataset, task.partitions
+    sizes = [len(validation) for _, validation in partitions]
+    lines = [
+        f"data: {dataset.n_rows} rows, target {dataset.target!r}, "
+        f"features {', '.join(dataset.features)}",
+        f"holdout: {task.holdout.size} rows",
+        f"partitions: {len(partitions)} ({task.spec.partitions.kind}), "
+        f"{min(sizes)} to {max(sizes)} validation rows",
+        f"metrics: {', '.join(task.metric_names)}; ranked by {task.ranking_metric} "
+        f"({task.direction(task.ranking_metric)})",
+    ]
+    return lines + [f"note: {note}" for note in dataset.notes]
+
+
+def _consistency(task: Task) -> list[str]:
+    """Return what is wrong between fields that are each well-formed."""
+    spec, names = task.spec, task.metric_names
+    problems = [
+        f"{field}: must stay inside the task's folder, not {path!r}"
+        for field, path in (
+            ("data.path", spec.data.path),
+            ("partitions.file", spec.partitions.file),
+        )
+        if path is not None and not _is_inside(path)
+    ]
+    if _is_inside(spec.data.path) and not task.data_path.is_file():
+        there = [entry.name for entry in task.folder.iterdir() if entry.name != TASK_FILE]
+        hint = did_you_mean(spec.data.path, there)
+        problems.append(f"data.path: no file {spec.data.path!r} in {task.folder}{hint}")
+    problems += [f"partitions.{problem}" for problem in partition_problems(spec.partitions)]
+    if spec.holdout is not None:
+        problems += [f"holdout.{problem}" for problem in holdout_problems(spec.holdout)]
+    try:
+        check_specs(spec.metrics)
+    except SrhError as error:
+        problems += [f"metrics: {line}" for line in str(error).splitlines()]
+    if spec.ranking is not None and spec.ranking.metric not in names:
+        hint = did_you_mean(spec.ranking.metric, names)
+        problems.append(f"ranking.metric: {spec.ranking.metric!r} is not a metric here{hint}")
+    elif spec.ranking is not None and spec.ranking.direction not in (
+        None,
+        METRICS[spec.ranking.metric].direction,
+    ):
+        problems.append(
+            f"ranking.direction: {spec.ranking.metric} is better at the other end; leave it out"
+        )
+    if not spec.accepts:
+        problems.append("accepts: must name at least one kind of trial")
+    if not 0 <= spec.tolerance < 1:
+        problems.append(f"tolerance: must be at least 0 and below 1, not {spec.tolerance}")
+    if spec.seed < 0:
+        problems.append(f"seed: must not be negative, not {spec.seed}")
+    return problems + _missing_packages(spec.requires)
+
+
+def _missing_packages(names: list[str]) -> list[str]:
+    from importlib import metadata
+
+    problems = []
+    for name in names:
+        try:
+            metadata.version(name)
+        except metadata.PackageNotFoundError:
+            problems.append(f"requires: package {name!r} is not installed; `pip install {name}`")
+    return problems
+
+
+def _is_inside(path: str) -> bool:
+    """Tell whether a relative path stays in its folder, by its text alone."""
+    parts: Any = PurePosixPath(path)
+    return bool(path) and not parts.is_absolute() and ".." not in parts.parts
+
+
+def new_task(project: Project, name: str, data: bytes, header: list[str]) -> Path:
+    """Make ``tasks/<name>/`` with a ``task.toml`` to fill in and the data.
+
+    Args:
+        project: Where.
+        name: The new task's name.
+        data: Content of the CSV file.
+        header: Names of its columns; the last becomes the target.
+
+    Raises:
+        UsageError: The name is taken.
+    """
+    folder = project.tasks / name
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError as error:
+        raise UsageError(f"{folder}: exists already; choose another name") from error
+    text = _TEMPLATE.format(title=name.replace("_", " "), target=_quoted(header[-1]))
+    (folder / TASK_FILE).write_text(text, encoding="utf-8")
+    (folder / "data.csv").write_bytes(data)
+    (folder / "README.md").write_text(
+        f"# {name}\n\nWhat the data are, where they come from, and what a good trial would show.\n",
+        encoding="utf-8",
+    )
+    return folder
+
+
+def _quoted(text: str) -> str:
+    """Return ``text`` as a TOML basic string (JSON's escapes are a subset of TOML's)."""
+    return msgspec.json.encode(text).decode()
+
+
+_TEMPLATE = """\
+title = "{title}"
+description = ""
+accepts = ["formula"]
+
+[data]
+path = "data.csv"
+target = {target}
+# features = ["x"]        # default: every other column
+# units = {{ x = "m" }}
+missing = "error"         # or "drop", "keep"
+categorical = "error"     # or "labels", "codes", "drop"
+
+[partitions]
+kind = "kfold"
+n_splits = 5
+seed = 0
+
+# [holdout]               # rows that nobody sees before `srh eval --final`
+# fraction = 0.2
+
+[ranking]
+metric = "rmse"
+
+[limits]
+wall_s = 60
+"""
