@@ -1,0 +1,396 @@
+"""The ``srh`` command: parse, call, print.
+
+Everything heavy is imported by the command that needs it, so that ``srh --help`` is quick.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from srh import __version__
+from srh.errors import SrhError, UsageError
+
+if TYPE_CHECKING:
+    from srh.project import Project
+    from srh.report import Board
+
+
+class _Group(TyperGroup):
+    """The commands, with every error that a person can cause told in a sentence."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command.
+
+        Raises:
+            typer.Exit: With code 2 after an error, 130 after Ctrl-C.
+        """
+        try:
+            return super().invoke(ctx)
+        except SrhError as error:
+            _complain(str(error))
+        except BrokenPipeError:
+            raise  # whoever read our output has gone; Typer ends quietly
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            _complain(f"{where}{error.strerror or error}")
+        except KeyboardInterrupt as error:
+            raise typer.Exit(130) from error
+        raise typer.Exit(2)
+
+
+def _complain(message: str) -> None:
+    from srh.text import harmless
+
+    for line in harmless(message, 20_000).splitlines():
+        print(f"srh: {line}", file=sys.stderr)  # noqa: T201
+
+
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
+app = typer.Typer(
+    name="srh",
+    cls=_Group,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # drawing help with Rich would take longer than all the rest
+    context_settings=_SETTINGS,
+)
+new_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings=_SETTINGS,
+    help="Make a project, a task or a trial that works at once.",
+)
+app.add_typer(new_app, name="new")
+
+Root = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="The project's folder. Default: where srh.toml is, found upwards."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print all metrics, with all digits, as CSV.")]
+Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
+RankBy = Annotated[
+    str | None,
+    typer.Option(metavar="METRIC", help="Order by this metric. Default: the task's ranking."),
+]
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError):
+            # A terminal without arrows and dashes gets question marks, not a traceback.
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    app()
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"srh {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Evaluate what an agent proposes, reproducibly and without trusting it.
+
+    A project has tasks (data, and what is measured) and trials (what is proposed). `srh new
+    project FOLDER` makes one with examples; `srh eval TASK` evaluates and ranks a task's trials.
+
+    Exit codes: 0 done (a failed trial is a result, not an error), 1 `verify` found a difference or
+    `--strict` a failed trial, 2 wrong usage or input, or a fault of srh itself.
+    """
+
+
+@app.command("eval")
+def evaluate(  # noqa: PLR0913, PLR0917
+    task: Annotated[str, typer.Argument(metavar="TASK", help="Name of the task.")],
+    trials: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="TRIAL", help="Trials to evaluate. Default: all of the task."),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Evaluations at a time. Default: by cores, memory."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Evaluate trials with a current result again.")
+    ] = False,
+    final: Annotated[
+        bool,
+        typer.Option("--final", help="Score the held-out rows. Every such look is counted."),
+    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if a trial fails.")] = False,
+    as_json: Json = False,
+    as_csv: Csv = False,
+    as_markdown: Markdown = False,
+    rank_by: RankBy = None,
+    root: Root = None,
+) -> None:
+    """Evaluate a task's trials; print the leaderboard.
+
+    Trials whose stored result is current are not evaluated again. If trials are named, the others
+    appear with what is stored for them.
+    """
+    from srh.report.board_text import look_message
+    from srh.report.run import run_task
+    from srh.tasks import load_task
+
+    shape = _shape(json=as_json, csv=as_csv, markdown=as_markdown)
+    project = _project(root)
+    run = run_task(
+        project,
+        load_task(project, task),
+        trials or [],
+        jobs=jobs,
+        force=force,
+        final=final,
+        rank_by=rank_by,
+        announce=lambda look: typer.echo(look_message(look), err=True),
+    )
+    _print_board(run.board, shape)
+    if run.any_harness:
+        raise typer.Exit(2)
+    if strict and run.any_failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def show(
+    name: Annotated[
+        str, typer.Argument(metavar="TRIAL", help="TASK/ID, or a task for its leaderboard.")
+    ],
+    as_json: Json = False,
+    as_csv: Csv = False,
+    as_markdown: Markdown = False,
+    rank_by: RankBy = None,
+    root: Root = None,
+) -> None:
+    """Show a trial, or a task's stored leaderboard.
+
+    Nothing is evaluated. --csv, --markdown and --rank-by are for leaderboards.
+    """
+    from srh.report.cells import console
+    from srh.report.run import stored_board
+    from srh.report.show import make_page, page_json, print_page
+    from srh.report.stored import name_trial
+    from srh.tasks import load_task
+
+    shape = _shape(json=as_json, csv=as_csv, markdown=as_markdown)
+    project = _project(root)
+    if name in project.task_names():
+        board = stored_board(project, load_task(project, name), rank_by=rank_by)
+        _print_board(board, shape)
+        return
+    trial = name_trial(project, name)
+    if shape in ("csv", "markdown") or rank_by:
+        raise UsageError("--csv, --markdown and --rank-by are for a task, not for one trial")
+    page = make_page(load_task(project, trial.task), trial)
+    if shape == "json":
+        _write(page_json(page))
+    else:
+        print_page(page, console())
+
+
+@app.command()
+def compare(
+    trials: Annotated[
+        list[str],
+        typer.Argument(metavar="TRIAL", help="The baseline A, then B, C …"),
+    ],
+    metric: Annotated[
+        str | None,
+        typer.Option(metavar="METRIC", help="Decide on this metric. Default: the task's ranking."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Compare results of different tasks or data too.")
+    ] = False,
+    as_json: Json = False,
+    as_markdown: Markdown = False,
+    root: Root = None,
+) -> None:
+    """Say whether trial B is really better than A.
+
+    Better, worse, or not distinguishable: differences are taken fold by fold, and their 95 %
+    interval allows for the training rows that folds share. Every trial needs a current result
+    (`srh eval`); C and more are compared with A too.
+    """
+    from srh.report.cells import console
+    from srh.report.compare import compare_trials
+    from srh.report.compare_text import comparisons_json, comparisons_markdown, print_comparisons
+
+    shape = _shape(json=as_json, markdown=as_markdown)
+    found = compare_trials(_project(root), trials, metric=metric, force=force)
+    if shape == "json":
+        _write(comparisons_json(found))
+    elif shape == "markdown":
+        _write(comparisons_markdown(found))
+    else:
+        print_comparisons(found, console())
+
+
+@app.command()
+def verify(
+    trials: Annotated[
+        list[str] | None, typer.Argument(metavar="TRIAL", help="Trials, as TASK/ID.")
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option(metavar="TASK", help="Verify all trials of this task.")
+    ] = None,
+    as_json: Json = False,
+    root: Root = None,
+) -> None:
+    """Evaluate again; say whether the same comes out.
+
+    A result that comes out `identical` counts as verified from then on, whoever made it. Exit
+    code 1 if a result is different, 2 if there is nothing to compare with.
+    """
+    from srh.report.cells import console
+    from srh.report.verify import verify_trials
+    from srh.report.verify_text import exit_code, print_verification, verifications_json
+
+    project = _project(root)
+    found = []
+    for verification in verify_trials(project, trials or [], task):
+        found.append(verification)
+        if not as_json:
+            print_verification(verification, console())
+    if as_json:
+        _write(verifications_json(found))
+    code = exit_code(found)
+    if code:
+        raise typer.Exit(code)
+
+
+@app.command()
+def check(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="TASK|TASK/ID", help="What to check. Default: all tasks."),
+    ] = None,
+    root: Root = None,
+) -> None:
+    """Check tasks and trials; nothing runs.
+
+    Of a task its data, folds and metrics are checked, of a trial its files and its formula. All
+    mistakes are listed. Exit code 2 if anything is wrong.
+    """
+    from srh.report.check import check_names, checked_lines
+
+    found = check_names(_project(root), names or [])
+    for checked in found:
+        for line in checked_lines(checked):
+            _say(line)
+    if any(checked.problems for checked in found):
+        raise typer.Exit(2)
+
+
+@new_app.command("project")
+def project_command(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new or empty folder.")],
+) -> None:
+    """Make a project with example tasks and trials."""
+    from srh.scaffold import new_project
+
+    project = new_project(folder)
+    names = project.task_names()
+    _say(f"made {project.root} with tasks: {', '.join(names) or 'none'}")
+    if names:
+        _say(f"next: cd {folder} && srh eval {names[0]}")
+
+
+@new_app.command("task")
+def task_command(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new task.")],
+    data: Annotated[
+        Path, typer.Option(metavar="FILE", help="CSV, .npz or .joblib file; it is copied.")
+    ],
+    target: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column to be explained.")
+    ] = None,
+    root: Root = None,
+) -> None:
+    """Make a task from a data file."""
+    from srh.scaffold import new_task
+
+    task, decided = new_task(_project(root), name, data, target)
+    _say(f"made {task.folder}: {decided}")
+    _say(f"next: srh new trial {task.name} ID --formula TEXT")
+
+
+@new_app.command("trial")
+def trial_command(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="The task that it is for.")],
+    trial_id: Annotated[str, typer.Argument(metavar="ID", help="Name of the new trial.")],
+    formula: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="The formula. Default: a straight line to begin with."),
+    ] = None,
+    description: Annotated[str, typer.Option(metavar="TEXT", help="What is proposed.")] = "",
+    author: Annotated[str, typer.Option(metavar="TEXT", help="Who proposes it.")] = "",
+    root: Root = None,
+) -> None:
+    """Make a formula trial; an id that is taken gets a number."""
+    from srh.scaffold import new_formula_trial
+    from srh.tasks import load_task
+
+    project = _project(root)
+    loaded = load_task(project, task)
+    trial = new_formula_trial(
+        project, loaded, trial_id, formula=formula, description=description, author=author
+    )
+    _say(f"made {trial.folder}")
+    _say(f"next: srh eval {trial.task} {trial.id}")
+
+
+def _project(root: Path | None) -> Project:
+    from srh.project import find_project
+
+    return find_project(Path.cwd(), root)
+
+
+def _shape(**wanted: bool) -> str:
+    """Return the one shape of output that was asked for; ``text`` if none was."""
+    chosen = [name for name, is_wanted in wanted.items() if is_wanted]
+    if len(chosen) > 1:
+        raise UsageError(f"choose one of {', '.join('--' + name for name in chosen)}")
+    return chosen[0] if chosen else "text"
+
+
+def _print_board(board: Board, shape: str) -> None:
+    from srh.report.board_text import board_csv, board_json, board_markdown, print_board
+    from srh.report.cells import console
+
+    writers = {"json": board_json, "csv": board_csv, "markdown": board_markdown}
+    if shape in writers:
+        _write(writers[shape](board))
+    else:
+        print_board(board, console())
+
+
+def _say(line: str) -> None:
+    """Print one harmless line, whole: it may hold a name that somebody else chose."""
+    from srh.text import harmless
+
+    typer.echo(harmless(line))
+
+
+def _write(text: str) -> None:
+    """Print a document as it is."""
+    typer.echo(text, nl=False)

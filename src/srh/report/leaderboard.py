@@ -1,0 +1,229 @@
+"""The leaderboard: which trials have earned a place, and why the others have none."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from srh.errors import SrhError, UsageError
+from srh.evaluation.batch import Entry, Origin
+from srh.evaluation.protocol import EvaluationResult, Outcome
+from srh.metrics import Aggregation, Direction
+from srh.tasks import Task
+from srh.text import did_you_mean, one_line
+from srh.trials import Trial, read_spec
+
+Standing = Literal["ranked", "unmeasured", "failed", "unverified", "not evaluated"]
+_ORDER: tuple[Standing, ...] = ("ranked", "unmeasured", "failed", "unverified", "not evaluated")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One metric of a leaderboard.
+
+    Attributes:
+        name: Name of the metric.
+        direction: Which end is better.
+        aggregation: How the folds became one number.
+    """
+
+    name: str
+    direction: Direction
+    aggregation: Aggregation
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One trial of a leaderboard.
+
+    Attributes:
+        trial: Its id, as untrusted as the trial.
+        standing: ``ranked``; ``unmeasured``: evaluated, but without a value of the ranking metric;
+            ``failed``; ``unverified``: a stored result that may not be believed; or
+            ``not evaluated``.
+        rank: Place from 1; equal values share a place, and the next place is skipped. None unless
+            ranked.
+        metrics: Value by name; all None where nothing may be believed.
+        outcome: What happened; None where nothing may be believed.
+        reason: Why it is not ranked.
+        description: What is proposed, as its author says.
+        origin: Where the result comes from.
+        result: The whole result, if it may be believed.
+    """
+
+    trial: str
+    standing: Standing
+    rank: int | None
+    metrics: Mapping[str, float | None]
+    outcome: Outcome | None
+    reason: str | None
+    description: str
+    origin: Origin
+    result: EvaluationResult | None
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A leaderboard.
+
+    Attributes:
+        task: Name of the task.
+        title: Its title.
+        columns: The metrics, the ranking one first.
+        rows: The trials, in the order of reading.
+        n_development: Rows that folds are made of.
+        n_holdout: Rows that are held out.
+        n_folds: Folds behind each score.
+        look: Number of this look at the holdout; None: the scores are cross-validated.
+        ignored: Folders among the trials whose names, made harmless here, no trial can have.
+    """
+
+    task: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    n_development: int
+    n_holdout: int
+    n_folds: int
+    look: int | None = None
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def ranking(self) -> Column:
+        """The metric that orders the rows."""
+        return self.columns[0]
+
+    @property
+    def kind(self) -> Literal["cv", "holdout"]:
+        """What the scores are."""
+        return "cv" if self.look is None else "holdout"
+
+
+def build_board(
+    task: Task,
+    entries: Sequence[Entry],
+    *,
+    rank_by: str | None = None,
+    descriptions: Mapping[Trial, str] | None = None,
+    look: int | None = None,
+    ignored: Sequence[str] = (),
+) -> Board:
+    """Order a task's entries into a leaderboard.
+
+    Args:
+        task: The task.
+        entries: Its trials with their results.
+        rank_by: Metric that orders it; the task's own unless given.
+        descriptions: What the trials propose (see `read_descriptions`).
+        look: Number of the look at the holdout that the entries come from.
+        ignored: Folders whose names no trial can have.
+
+    Raises:
+        UsageError: `rank_by` is not a metric of the task.
+    """
+    columns = _columns(task, require_metric(task, rank_by))
+    texts = descriptions or {}
+    rows = [_row(entry, columns, texts.get(entry.trial, "")) for entry in entries]
+    return Board(
+        task=task.name,
+        title=task.spec.title,
+        columns=columns,
+        rows=tuple(_ranked(rows, columns[0])),
+        n_development=int(task.development.size),
+        n_holdout=int(task.holdout.size),
+        n_folds=len(task.partitions) if look is None else 1,
+        look=look,
+        ignored=tuple(ignored),
+    )
+
+
+def require_metric(task: Task, name: str | None) -> str:
+    """Return ``name``, or the task's ranking metric where it is None.
+
+    Raises:
+        UsageError: It is not a metric of the task.
+    """
+    if name is None:
+        return task.ranking_metric
+    if name not in task.metric_names:
+        hint = did_you_mean(name, task.metric_names)
+        raise UsageError(
+            f"{one_line(name)!r} is not a metric of task {task.name}{hint}; "
+            f"its metrics: {', '.join(task.metric_names)}"
+        )
+    return name
+
+
+def read_descriptions(trials: Sequence[Trial]) -> dict[Trial, str]:
+    """Return what each trial says that it proposes; nothing for a trial that cannot be read."""
+    found = {}
+    for trial in trials:
+        try:
+            spec = read_spec(trial.folder)
+        except SrhError:
+            continue
+        if spec is not None:
+            found[trial] = spec.description
+    return found
+
+
+def _columns(task: Task, ranking: str) -> tuple[Column, ...]:
+    declared = {metric.name: metric.aggregation for metric in task.spec.metrics}
+    names = [ranking, *(name for name in task.metric_names if name != ranking)]
+    return tuple(Column(name, task.direction(name), declared.get(name, "mean")) for name in names)
+
+
+def _row(entry: Entry, columns: Sequence[Column], description: str) -> Row:
+    result = entry.trusted
+    metrics = {} if result is None else result.metrics
+    standing = _standing(entry, columns[0].name)
+    return Row(
+        trial=entry.trial.id,
+        standing=standing,
+        rank=None,
+        metrics={column.name: metrics.get(column.name) for column in columns},
+        outcome=None if result is None else result.outcome,
+        reason=_reason(entry, standing, columns[0].name),
+        description=description,
+        origin=entry.origin,
+        result=result,
+    )
+
+
+def _standing(entry: Entry, ranking: str) -> Standing:
+    if entry.trusted is None:
+        return "unverified" if entry.origin == "unverified" else "not evaluated"
+    if entry.trusted.status != "ok":
+        return "failed"
+    return "unmeasured" if entry.trusted.metrics.get(ranking) is None else "ranked"
+
+
+def _reason(entry: Entry, standing: Standing, ranking: str) -> str | None:
+    result = entry.trusted
+    if standing == "ranked":
+        return None
+    if result is None:
+        return entry.reason or "no result yet"
+    if standing == "failed":
+        return result.error or entry.reason
+    score = result.scores.get(ranking)
+    return f"no {ranking}: {score.reason if score and score.reason else 'not measured'}"
+
+
+def _ranked(rows: Sequence[Row], ranking: Column) -> list[Row]:
+    """Return the rows in order, with their places."""
+    sign = 1.0 if ranking.direction == "minimize" else -1.0
+
+    def key(row: Row) -> tuple[int, float, str]:
+        value = row.metrics[ranking.name] if row.standing == "ranked" else None
+        return _ORDER.index(row.standing), sign * (value or 0.0), row.trial
+
+    ordered = sorted(rows, key=key)
+    places: dict[float, int] = {}
+    for place, row in enumerate(ordered, start=1):
+        value = row.metrics[ranking.name]
+        if row.standing == "ranked" and value is not None:
+            ordered[place - 1] = dataclasses.replace(row, rank=places.setdefault(value, place))
+    return ordered
