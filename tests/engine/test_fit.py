@@ -481,6 +481,40 @@ def test_many_groups_are_fitted_without_a_dense_matrix() -> None:
     assert result.parameters["c"] == pytest.approx(2.0, abs=4 * result.standard_errors["c"])
 
 
+def _many_rates() -> tuple[Expression, np.ndarray, dict[str, np.ndarray]]:
+    rng = np.random.default_rng(4)
+    codes = np.concatenate([np.arange(26), rng.integers(26, size=494)])
+    x = rng.uniform(0, 5, 520)
+    y = (1 + codes / 9) * np.exp(-rng.uniform(0.3, 2, 26)[codes] * x) + np.sin(3.3 * x) + 2
+    formula = parse(f"{A}*exp(-{K}*x) + param('c')*sin(param('w')*x) + param('d')")
+    return formula, y + 0.01 * rng.normal(size=520), {"x": x, "g": codes}
+
+
+def test_compressed_steps_find_the_minimum_of_the_dense_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    formula, y, data = _many_rates()
+    compressed = fit(formula, y, data)
+    monkeypatch.setattr("srh.engine.objective._MANY_SLOTS", 1000)
+    dense = fit(formula, y, data)
+    assert compressed.success
+    assert compressed.loss == pytest.approx(dense.loss, rel=1e-9)
+    assert compressed.parameters["w"] == pytest.approx(3.3, abs=4 * compressed.standard_errors["w"])
+    for label, value in dense.parameters["k"].items():
+        assert compressed.parameters["k"][label] == pytest.approx(value, rel=1e-5)
+
+
+def test_thousands_of_grouped_rates_are_fitted() -> None:
+    rng = np.random.default_rng(0)
+    codes = np.concatenate([np.arange(3000), rng.integers(3000, size=27_000)])
+    x = rng.uniform(0, 3, 30_000)
+    rates = rng.uniform(0.2, 2, 3000)
+    y = 5 * np.exp(-rates[codes] * x)
+    result = fit(parse(f"param('c')*exp(-{K}*x)"), y, {"x": x, "g": codes})
+    assert result.success
+    assert [result.parameters["k"][c] for c in range(3000)] == pytest.approx(list(rates), rel=1e-6)
+
+
 def test_blocked_standard_errors_equal_dense_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     x, codes, labels = _groups()
     y = codes * x + np.cos(3 * x) + x**2

@@ -71,7 +71,12 @@ def descend(
     for iteration in range(iterations):
         if objective.evaluations >= budget:
             return Descent(walk.point, iteration, converged=False)
-        if walk.arrived or not walk.step():
+        try:
+            onwards = not walk.arrived and walk.step()
+        except np.linalg.LinAlgError:
+            # A decomposition of a hopeless matrix: this walk ends, others go on.
+            return Descent(walk.point, iteration, converged=False)
+        if not onwards:
             return Descent(walk.point, iteration, converged=walk.usable)
         if iteration >= 12 and walk.point.cost > hopeless and walk.gain < 0.05:
             return Descent(walk.point, iteration + 1, converged=False)

@@ -4,10 +4,10 @@
 damping costs a handful of small products.
 
 ``Arrow`` is for nonlinear parameters with one value per group. Their Jacobian columns are zero
-outside their group; each group's few normal equations are eliminated, which leaves a small problem for what
-all groups share. The columns of shared linear parameters join that problem undamped: that equals
-projecting them out, which would fill the groups' columns. Work and memory grow with the rows, not
-with rows times groups.
+outside their group; each group's few normal equations are eliminated, which leaves a small problem
+for what all groups share. The columns of shared linear parameters join that problem undamped: that
+equals projecting them out, which would fill the groups' columns. Work and memory grow with the
+rows, not with rows times groups.
 """
 
 from __future__ import annotations

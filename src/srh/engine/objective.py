@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from srh.engine.columns import Table
 from srh.engine.frame import Frame
+from srh.engine.layout import ArrowLayout, Leaf
 from srh.engine.leastsquares import Basis, batch_costs, solve
 from srh.engine.program import BLOCK_ROWS, Program
 from srh.engine.structure import bits
@@ -37,54 +38,13 @@ _MANY_SLOTS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
-    """Where a parameter lives in the flat parameter vector.
-
-    Attributes:
-        name: Its name.
-        start: First slot.
-        size: Number of slots: 1, or the number of groups.
-        label: Name of the label column of a grouped parameter.
-    """
-
-    name: str
-    start: int
-    size: int
-    label: str | None = None
-
-    @property
-    def slots(self) -> slice:
-        """Its part of the parameter vector."""
-        return slice(self.start, self.start + self.size)
-
-
-@dataclass(frozen=True, slots=True)
-class ArrowLayout:
-    """Where grouped nonlinear parameters stand among the nonlinear slots.
-
-    Attributes:
-        members: Parameter indices, grouped ones first.
-        codes: Group of each row.
-        groups: Number of groups.
-        local: Positions of the grouped slots ``(grouped parameters, groups)``.
-        shared: Positions of the others.
-    """
-
-    members: tuple[list[int], list[int]]
-    codes: Codes
-    groups: int
-    local: NDArray[np.intp]
-    shared: NDArray[np.intp]
-
-
-@dataclass(frozen=True, slots=True)
 class Point:
     """The objective at one place.
 
     Attributes:
         theta: All parameters ``(p,)``, the linear ones solved.
         undefined: Number of rows in which the formula has no usable value.
-        cost: Half-open sum of squared scaled residuals over the other rows.
+        cost: Sum of squared scaled residuals over the other rows.
         residual: Projected, scaled residual ``(n,)``; 0 in undefined rows.
         basis: Span of the linear parameters' columns.
         defined: Mask of usable rows, or None if all are.

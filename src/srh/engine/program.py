@@ -124,7 +124,7 @@ def _real(value: Any) -> float:
         return float("inf") if value > 0 else float("-inf")
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def compile_program(expression: Expression) -> Program:
     """Compile an expression into a flat program.
 

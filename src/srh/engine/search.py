@@ -21,8 +21,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from srh.engine.layout import Leaf
 from srh.engine.levenberg import EXPLORE, Descent, descend
-from srh.engine.objective import Leaf, Objective, Point
+from srh.engine.objective import Objective, Point
 from srh.engine.starts import StartMaker
 from srh.engine.structure import bits
 
@@ -141,7 +142,7 @@ class Search:
         self._sample = objective
         groups = 0 if objective.arrow is None else objective.arrow.groups
         # A sample must leave each group enough rows to be fitted.
-        if rows > 2 * SAMPLE_ROWS and SAMPLE_ROWS >= 20 * groups:
+        if rows > 2 * SAMPLE_ROWS and 20 * groups <= SAMPLE_ROWS:
             self._sample = _part(objective, _representatives(objective.target, SAMPLE_ROWS, rng))
         screened = _representatives(self._sample.target, _SCREEN_ROWS, rng)
         self._screen = _part(self._sample, screened)
