@@ -44,7 +44,7 @@ def main() -> None:
         f"reference: {REFERENCE}": command("-c", REFERENCE),
         "import numpy": command("-c", "import numpy"),
         "import srh.engine": command("-c", "import srh.engine"),
-        "srh --help": command("-m", "srh.cli", "--help"),
+        "srh --help": command("-m", "srh", "--help"),
         "one formula trial, cold, as its parent sees it": lambda: _evaluate(task, request, source),
     }
     for work in works.values():

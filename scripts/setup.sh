@@ -56,7 +56,7 @@ fi
 judge_python "$choice"
 ! complete "$python_id" || exit 0
 
-say "setting up .venv (once) ..."
+say "setting up .venv (once, a minute or two; log: .venv/setup.log) ..."
 if ! reusable; then
     rm -rf .venv 2>/dev/null
     [ ! -e .venv ] || fail "the old .venv in $(pwd) cannot be removed; remove it by hand or ask its owner"

@@ -108,6 +108,7 @@ def test_eval_writes_strict_json_csv_and_markdown(srh, project):
     ("arguments", "message"),
     [
         (["eval", "lime"], "no task 'lime'"),
+        (["eval", "line/right"], "for one trial of line write `line right`"),
         (["eval", "line", "rigt"], "no trial 'rigt'"),
         (["eval", "line", "--rank-by", "rsme"], "'rsme' is not a metric of task line"),
         (["eval", "line", "--json", "--csv"], "choose one of --json, --csv"),
@@ -202,7 +203,7 @@ def test_a_result_from_elsewhere_becomes_verified_if_it_comes_out_again(
     result = srh("verify", "--task", "line", "--json")
     assert result.exit_code == 0
     assert [
-        (one["trial"], one["verdict"], one["sealed"]) for one in strict_json(result.stdout)
+        (one["trial"], one["verdict"], one["newly_sealed"]) for one in strict_json(result.stdout)
     ] == [
         ("line/broken", "identical", True),
         ("line/right", "identical", True),
@@ -283,6 +284,15 @@ def test_show_has_everything_about_a_trial(srh, project):
     assert page["state"] == "current"
     assert page["source"]["files"]["formula.txt"] == "param('a')*x + param('b')\n"
     assert page["result"]["fitted"]["parameters"]["a"] == pytest.approx(2.0, abs=0.01)
+
+
+def test_show_leaves_out_what_a_failed_trial_never_reached(srh, project):
+    add_trial(project, "broken", "param('a'")
+    srh("eval", "line", "broken")
+    text = srh("show", "line/broken").stdout
+    assert "outcome: error\nerror: " in text
+    assert "rmse ↓" not in text
+    assert "round trip" not in text
 
 
 def test_final_scores_the_holdout_and_counts_the_look(srh):
@@ -424,6 +434,8 @@ def children_of(pid):
 
 @pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_ctrl_c_ends_quickly_with_130(project, jobs):
+    # A shell without job control starts `make test &` with this signal ignored, for children too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     data = project.tasks / "line" / "data.csv"
     data.write_text("x,y\n" + "".join(f"{i / 9000},{(i * 7919) % 101}\n" for i in range(90_000)))
     add_trial(project, "hard", HARD)

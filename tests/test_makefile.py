@@ -33,6 +33,8 @@ Make = Callable[..., subprocess.CompletedProcess[str]]
 
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="there is no make here")
 
+SETTING_UP = "setting up .venv (once, a minute or two; log: .venv/setup.log) ..."
+
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
@@ -81,7 +83,11 @@ def doctored_python(path: Path, change: str) -> str:
 def refusal(done: subprocess.CompletedProcess[str]) -> str:
     """Return the one sentence of a refused run, having checked that it is no more than that."""
     lines = [line for line in done.stderr.splitlines() if not line.startswith("make: ***")]
-    sentences = [line for line in lines if line != "setting up .venv (once) ..."]
+    sentences = [
+        line
+        for line in lines
+        if line != "setting up .venv (once, a minute or two; log: .venv/setup.log) ..."
+    ]
     assert done.returncode == 2, done
     assert done.stdout == ""
     assert len(sentences) == 1, done.stderr
@@ -202,7 +208,9 @@ def test_eval_sets_itself_up_once_and_again_when_the_needs_change(
 
     first = make(*arguments, **pip)
     assert first.returncode == 0, first.stderr
-    assert first.stderr.startswith("setting up .venv (once) ...\n")
+    assert first.stderr.startswith(
+        "setting up .venv (once, a minute or two; log: .venv/setup.log) ...\n"
+    )
     assert "right_law" in first.stdout
     assert not (project / "elsewhere").exists()
 

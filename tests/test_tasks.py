@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from srh.context import DataSpec
 from srh.errors import FormatError, SrhError, UsageError
 from srh.project import find_project
-from srh.tasks import check_task, load_task, task_beside
+from srh.tasks import check_task, declared_data, load_task
 
 
 def edit(project, old, new):
@@ -39,7 +40,10 @@ def test_several_mistakes_are_reported_together(project):
     found = "\n".join(problems(project))
     assert "data.path: no file 'dta.csv'" in found
     assert "did you mean 'data.csv'?" in found
-    assert "ranking.metric: 'rmes' is not a metric here (did you mean 'rmse'?)" in found
+    assert (
+        "ranking.metric: 'rmes' is not a metric here (did you mean 'rmse'?); metrics here: "
+        in found
+    )
     assert "tolerance: must be at least 0" in found
     assert "partitions.n_splits: is 1" in found
 
@@ -50,10 +54,18 @@ def test_several_mistakes_are_reported_together(project):
         ("wall_s = 30", "wall = 30", "limits.wall: unknown field (did you mean 'wall_s'?)"),
         ("wall_s = 30", "wall_s = -1", "limits: wall_s must be a positive finite number"),
         ('title = "A straight line"', "", "title: required field is missing"),
-        ('accepts = ["formula"]', 'accepts = ["formulas"]', "accepts[0]: Invalid enum value"),
+        (
+            'accepts = ["formula"]',
+            'accepts = ["formulas"]',
+            "accepts[0]: 'formulas' is not one of ",
+        ),
         ('path = "data.csv"', 'path = "../data.csv"', "must stay inside the task's folder"),
         ('path = "data.csv"', 'path = "/etc/passwd"', "must stay inside the task's folder"),
-        ('target = "y"', 'target = "y"\nmissing = "ignore"', "data.missing: Invalid enum value"),
+        (
+            'target = "y"',
+            'target = "y"\nmissing = "ignore"',
+            "missing: 'ignore' is not one of 'error', ",
+        ),
         ('metric = "rmse"', 'metric = "r2"\ndirection = "minimize"', "ranking.direction"),
         (
             "[ranking]",
@@ -109,13 +121,14 @@ def test_a_task_without_holdout_has_no_final_score(project):
         _ = load_task(project, "line").final_partitions
 
 
-def test_the_task_beside_a_data_file_is_found_only_for_its_own_data(project, tmp_path):
+def test_the_task_beside_a_data_file_declares_only_its_own_data(project, tmp_path):
     data = project.tasks / "line" / "data.csv"
-    assert task_beside(data).name == "line"
+    assert declared_data(data) == load_task(project, "line").spec.data.spec()
+    assert declared_data(data).target == "y"
     other = data.with_name("other.csv")
     other.write_text("a,b\n1,2\n")
-    assert task_beside(other) is None
-    assert task_beside(tmp_path / "lonely.csv") is None
+    assert declared_data(other) == DataSpec()
+    assert declared_data(tmp_path / "lonely.csv") == DataSpec()
 
 
 def test_the_project_is_found_upwards_or_refused(project, tmp_path):
@@ -124,3 +137,25 @@ def test_the_project_is_found_upwards_or_refused(project, tmp_path):
         find_project(tmp_path)
     with pytest.raises(UsageError, match="has no tasks/ folder"):
         find_project(tmp_path, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows", "note"),
+    [
+        ('group_kfold"\ngroup = "half', "[0, 10]", "2 groups of 'half' have rows in the holdout"),
+        ('group_kfold"\ngroup = "half', "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]", None),
+        ("chronological", "[0, 10]", "the holdout is not the last rows"),
+        ("chronological", "[38, 39]", None),
+    ],
+)
+def test_a_holdout_that_asks_less_than_the_folds_is_noted(project, kind, rows, note):
+    data = project.tasks / "line" / "data.csv"
+    lines = data.read_text().splitlines()
+    lines = [f"{lines[0]},half", *(f"{line},{i // 10}" for i, line in enumerate(lines[1:]))]
+    data.write_text("\n".join(lines) + "\n")
+    edit(project, 'target = "y"', 'target = "y"\nfeatures = ["x"]')
+    edit(project, 'kind = "kfold"\nn_splits = 4', f'kind = "{kind}"\nn_splits = 3')
+    edit(project, "rows = [0, 10, 20, 30]", f"rows = {rows}")
+    notes = [line for line in check_task(load_task(project, "line")) if line.startswith("note")]
+    assert len(notes) == (0 if note is None else 1)
+    assert note is None or note in notes[0]

@@ -355,7 +355,8 @@ def trial_command(
     trial = new_formula_trial(
         project, loaded, trial_id, formula=formula, description=description, author=author
     )
-    _say(f"made {trial.folder}")
+    taken = "" if trial.id == trial_id else f" ({trial_id} is taken)"
+    _say(f"made {trial.folder}{taken}")
     _say(f"next: srh eval {trial.task} {trial.id}")
 
 

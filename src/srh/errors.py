@@ -38,23 +38,27 @@ class DataError(SrhError):
     """The data cannot be used as the task declares them."""
 
 
-class ParseError(SrhError, ValueError):
+class FormulaError(SrhError):
+    """Base of what can be wrong with a formula: whoever proposes formulas may cause these."""
+
+
+class ParseError(FormulaError, ValueError):
     """A formula's text is outside the grammar or its limits."""
 
 
-class MissingVariableError(SrhError, KeyError):
+class MissingVariableError(FormulaError, KeyError):
     """A formula names variables that the data do not have."""
 
 
-class UnboundParameterError(SrhError, ValueError):
+class UnboundParameterError(FormulaError, ValueError):
     """A formula is evaluated while some of its parameters have no value."""
 
 
-class ExpressionError(SrhError, ValueError):
+class ExpressionError(FormulaError, ValueError):
     """An expression is built or used in a way that has no meaning."""
 
 
-class FitError(SrhError):
+class FitError(FormulaError):
     """The parameters of a formula cannot be determined from the data."""
 
 

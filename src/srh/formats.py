@@ -22,6 +22,10 @@ from srh.text import did_you_mean, one_line
 
 T = TypeVar("T")
 
+_MAX_DEPTH = 64  # of arrays and tables in each other; no format of ours comes near it
+_TOO_DEEP = "nested too deeply"
+_MOST_PROBLEMS = 50  # a file of nothing but mistakes must not take its reader's time and memory
+
 
 def read_json(content: bytes, where: str) -> Any:
     """Decode JSON strictly.
@@ -35,16 +39,20 @@ def read_json(content: bytes, where: str) -> Any:
             too deeply.
     """
     try:
-        return json.loads(
+        document = json.loads(
             content.decode("utf-8"),
             object_pairs_hook=_unique_keys,
             parse_constant=_refuse_constant,
             parse_float=_finite_float,
         )
     except RecursionError as error:
-        raise FormatError(where, ["nested too deeply"]) from error
+        raise FormatError(where, [_TOO_DEEP]) from error
     except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
         raise FormatError(where, [f"not valid JSON: {one_line(str(error))}"]) from error
+    # Nothing is deeper than it has opening brackets: a list of a million rows is not walked.
+    if content.count(b"[") + content.count(b"{") > _MAX_DEPTH:
+        _refuse_deep(document, where)
+    return document
 
 
 def read_toml(content: bytes, where: str) -> dict[str, Any]:
@@ -56,9 +64,10 @@ def read_toml(content: bytes, where: str) -> dict[str, Any]:
     try:
         document = tomllib.loads(content.decode("utf-8"))
     except RecursionError as error:
-        raise FormatError(where, ["nested too deeply"]) from error
+        raise FormatError(where, [_TOO_DEEP]) from error
     except ValueError as error:
         raise FormatError(where, [f"not valid TOML: {one_line(str(error))}"]) from error
+    _refuse_deep(document, where)  # a dotted key makes a table per dot, without any recursion
     problems = [f"{path}: must be a finite number" for path in _non_finite(document, "")]
     if problems:
         raise FormatError(where, problems)
@@ -74,10 +83,12 @@ def decode(kind: type[T], raw: Any, where: str) -> T:
         where: Name of the file or message, for errors.
 
     Raises:
-        FormatError: With all mistakes found, each naming its field.
+        FormatError: With all mistakes found (the first 50 of more), each naming its field.
     """
     problems: list[str] = []
     _check(kind, raw, "", problems)
+    if len(problems) >= _MOST_PROBLEMS:
+        problems[_MOST_PROBLEMS:] = ["and perhaps more: these are the first"]
     if problems:
         raise FormatError(where, problems)
     try:
@@ -98,15 +109,24 @@ def pretty_json(value: Any) -> bytes:
 
 def _check(kind: Any, value: Any, path: str, problems: list[str]) -> None:
     """Append to ``problems`` whatever keeps ``value`` from being a ``kind``."""
+    if len(problems) >= _MOST_PROBLEMS:
+        return
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         arms = [arm for arm in arguments if arm is not type(None)]
         if value is not None and len(arms) == 1:
             _check(arms[0], value, path, problems)
             return
-    elif origin in (list, tuple) and isinstance(value, list) and _holds_struct(arguments):
+    elif origin in (list, tuple) and isinstance(value, list) and _is_told_one_by_one(arguments):
         for index, item in enumerate(value):
             _check(arguments[0], item, f"{path}[{index}]", problems)
+        return
+    elif origin is typing.Literal and isinstance(value, str) and value not in arguments:
+        known = [str(argument) for argument in arguments]
+        hint = did_you_mean(value, known)
+        problems.append(
+            f"{path}: {one_line(value)!r} is not one of {', '.join(map(repr, known))}{hint}"
+        )
         return
     elif _is_struct(kind) and isinstance(value, dict):
         before = len(problems)
@@ -123,6 +143,8 @@ def _check_fields(kind: Any, value: Mapping[str, Any], path: str, problems: list
     known = _fields(kind)
     prefix = f"{path}." if path else ""
     for key in value:
+        if len(problems) >= _MOST_PROBLEMS:
+            return
         if key not in known:
             hint = did_you_mean(str(key), known)
             problems.append(f"{prefix}{one_line(str(key))}: unknown field{hint}")
@@ -157,8 +179,10 @@ def _is_struct(kind: Any) -> bool:
     )
 
 
-def _holds_struct(arguments: tuple[Any, ...]) -> bool:
-    return bool(arguments) and _is_struct(arguments[0])
+def _is_told_one_by_one(arguments: tuple[Any, ...]) -> bool:
+    if not arguments:
+        return False
+    return _is_struct(arguments[0]) or typing.get_origin(arguments[0]) is typing.Literal
 
 
 def _tidy(message: str, path: str) -> str:
@@ -169,11 +193,11 @@ def _tidy(message: str, path: str) -> str:
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"duplicate key {one_line(twice)!r}")
+    result: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in result:
+            raise ValueError(f"duplicate key {one_line(name)!r}")
+        result[name] = value
     return result
 
 
@@ -186,6 +210,20 @@ def _finite_float(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{one_line(text, 40)} is not a finite number")
     return number
+
+
+def _refuse_deep(document: Any, where: str) -> None:
+    """Refuse what later steps could not walk, print or compare without recursing too deeply."""
+    level = [document] if isinstance(document, dict | list) else []
+    for _ in range(_MAX_DEPTH):
+        level = [
+            item
+            for parent in level
+            for item in (parent.values() if isinstance(parent, dict) else parent)
+            if isinstance(item, dict | list)
+        ]
+    if level:
+        raise FormatError(where, [_TOO_DEEP])
 
 
 def _non_finite(value: Any, path: str) -> list[str]:

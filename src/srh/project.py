@@ -10,6 +10,7 @@ from srh.errors import UsageError
 from srh.text import did_you_mean, one_line
 
 MARKER = "srh.toml"
+TASK_FILE = "task.toml"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -38,7 +39,7 @@ class Project:
         if not self.tasks.is_dir():
             return []
         return sorted(
-            folder.name for folder in self.tasks.iterdir() if (folder / "task.toml").is_file()
+            folder.name for folder in self.tasks.iterdir() if (folder / TASK_FILE).is_file()
         )
 
     def require_task(self, name: str) -> Path:
@@ -50,7 +51,10 @@ class Project:
         known = self.task_names()
         if name not in known:
             hint = did_you_mean(name, known)
-            listed = ", ".join(known) or "none yet; `srh new task NAME` makes one"
+            task, _, trial = name.partition("/")
+            if task in known and trial:
+                hint = f" (for one trial of {task} write `{task} {one_line(trial)}`)"
+            listed = ", ".join(known) or "none yet; `srh new task NAME --data FILE` makes one"
             raise UsageError(
                 f"no task {one_line(name)!r} in {self.tasks}{hint}; tasks there: {listed}"
             )

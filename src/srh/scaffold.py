@@ -10,8 +10,8 @@ from pathlib import Path
 import srh
 from srh.context import Dataset, DataSpec, load_dataset
 from srh.errors import DataError, UsageError
-from srh.project import MARKER, Project, require_name
-from srh.tasks import TASK_FILE, Task, read_task
+from srh.project import MARKER, TASK_FILE, Project, require_name
+from srh.tasks import Task, read_task
 from srh.trials import SOURCES, TRIAL_FILE, Trial, TrialSpec, new_trial
 
 _MARKER_TEXT = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -30,11 +30,10 @@ from srh.evaluator import DefaultEvaluator
 from srh.files import read_regular
 from srh.formats import decode, read_json, read_toml
 from srh.metrics import DEFAULT_METRICS, METRICS, Direction, MetricSpec, check_specs
-from srh.project import Project
+from srh.project import TASK_FILE, Project
 from srh.sandbox.limits import Limits
-from srh.text import did_you_mean
+from srh.text import did_you_mean, plural
 
-TASK_FILE = "task.toml"
 TrialKind = Literal["formula", "model", "evaluator", "outputs"]
 _TASK_LIMIT = 1 << 20
 _PARTITIONS_LIMIT = 256 << 20
@@ -249,12 +248,17 @@ def read_task(folder: Path) -> Task:
     return task
 
 
-def task_beside(data_path: Path) -> Task | None:
-    """Return the task whose declared data file this is, if it lies in that task's folder."""
-    if not (data_path.parent / TASK_FILE).is_file():
-        return None
-    task = read_task(data_path.parent)
-    return task if task.data_path.resolve() == data_path.resolve() else None
+def declared_data(data_path: Path) -> DataSpec:
+    """Return how the task beside a data file declares it to be read; the defaults without one.
+
+    Raises:
+        SrhError: That task is wrong.
+    """
+    if (data_path.parent / TASK_FILE).is_file():
+        task = read_task(data_path.parent)
+        if task.data_path.resolve() == data_path.resolve():
+            return task.spec.data.spec()
+    return DataSpec()
 
 
 def check_task(task: Task) -> list[str]:
@@ -267,17 +271,39 @@ def check_task(task: Task) -> list[str]:
         SrhError: Something is wrong; the message says what and where.
     """
     dataset, partitions = task.dataset, task.partitions
-    sizes = [len(validation) for _, validation in partitions]
+    sizes = sorted({len(validation) for _, validation in partitions})
+    size = f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else str(sizes[0])
     lines = [
         f"data: {dataset.n_rows} rows, target {dataset.target!r}, "
         f"features {', '.join(dataset.features)}",
         f"holdout: {task.holdout.size} rows",
-        f"partitions: {len(partitions)} ({task.spec.partitions.kind}), "
-        f"{min(sizes)} to {max(sizes)} validation rows",
+        f"partitions: {len(partitions)} ({task.spec.partitions.kind}), {size} validation rows each",
         f"metrics: {', '.join(task.metric_names)}; ranked by {task.ranking_metric} "
         f"({task.direction(task.ranking_metric)})",
     ]
-    return lines + [f"note: {note}" for note in dataset.notes]
+    return lines + [f"note: {note}" for note in (*dataset.notes, *_holdout_notes(task))]
+
+
+def _holdout_notes(task: Task) -> list[str]:
+    """Return where the holdout asks for less than the folds do: old groups, or the past."""
+    spec, dataset, held_out = task.spec.partitions, task.dataset, task.holdout
+    if held_out.size == 0:
+        return []
+    if spec.kind == "group_kfold" and spec.group is not None:
+        groups = dataset.column(spec.group)
+        shared = set(groups[held_out].tolist()) & set(groups[task.development].tolist())
+        if shared:
+            return [
+                f"{plural(len(shared), 'group')} of {spec.group!r} have rows in the holdout and "
+                "outside it, so that the final score says nothing about new groups; "
+                "hold out whole groups with `rows`"
+            ]
+    if spec.kind == "chronological" and spec.time is None and held_out[0] < task.development[-1]:
+        return [
+            "the holdout is not the last rows, so that the final score says nothing about the "
+            "future; use `last`"
+        ]
+    return []
 
 
 def _consistency(task: Task) -> list[str]:
@@ -304,7 +330,10 @@ def _consistency(task: Task) -> list[str]:
         problems += [f"metrics: {line}" for line in str(error).splitlines()]
     if spec.ranking is not None and spec.ranking.metric not in names:
         hint = did_you_mean(spec.ranking.metric, names)
-        problems.append(f"ranking.metric: {spec.ranking.metric!r} is not a metric here{hint}")
+        problems.append(
+            f"ranking.metric: {spec.ranking.metric!r} is not a metric here{hint}; "
+            f"metrics here: {', '.join(names)}"
+        )
     elif spec.ranking is not None and spec.ranking.direction not in (
         None,
         METRICS[spec.ranking.metric].direction,
@@ -335,66 +364,5 @@ def _missing_packages(names: list[str]) -> list[str]:
 
 def _is_inside(path: str) -> bool:
     """Tell whether a relative path stays in its folder, by its text alone."""
-    parts: Any = PurePosixPath(path)
-    return bool(path) and not parts.is_absolute() and ".." not in parts.parts
-
-
-def new_task(project: Project, name: str, data: bytes, header: list[str]) -> Path:
-    """Make ``tasks/<name>/`` with a ``task.toml`` to fill in and the data.
-
-    Args:
-        project: Where.
-        name: The new task's name.
-        data: Content of the CSV file.
-        header: Names of its columns; the last becomes the target.
-
-    Raises:
-        UsageError: The name is taken.
-    """
-    folder = project.tasks / name
-    try:
-        folder.mkdir(parents=True)
-    except FileExistsError as error:
-        raise UsageError(f"{folder}: exists already; choose another name") from error
-    text = _TEMPLATE.format(title=name.replace("_", " "), target=_quoted(header[-1]))
-    (folder / TASK_FILE).write_text(text, encoding="utf-8")
-    (folder / "data.csv").write_bytes(data)
-    (folder / "README.md").write_text(
-        f"# {name}\n\nWhat the data are, where they come from, and what a good trial would show.\n",
-        encoding="utf-8",
-    )
-    return folder
-
-
-def _quoted(text: str) -> str:
-    """Return ``text`` as a TOML basic string (JSON's escapes are a subset of TOML's)."""
-    return msgspec.json.encode(text).decode()
-
-
-_TEMPLATE = """\
-title = "{title}"
-description = ""
-accepts = ["formula"]
-
-[data]
-path = "data.csv"
-target = {target}
-# features = ["x"]        # default: every other column
-# units = {{ x = "m" }}
-missing = "error"         # or "drop", "keep"
-categorical = "error"     # or "labels", "codes", "drop"
-
-[partitions]
-kind = "kfold"
-n_splits = 5
-seed = 0
-
-# [holdout]               # rows that nobody sees before `srh eval --final`
-# fraction = 0.2
-
-[ranking]
-metric = "rmse"
-
-[limits]
-wall_s = 60
-"""
+    relative = PurePosixPath(path)
+    return bool(path) and not relative.is_absolute() and ".." not in relative.parts

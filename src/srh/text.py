@@ -1,4 +1,4 @@
-"""Text from outside made harmless, and suggestions for misspelt names."""
+"""Text from outside made harmless, and phrases that messages share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from difflib import get_close_matches
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
 # Control (Cc), format (Cf: bidi marks, zero-width), surrogate and private-use characters can
 # rewrite a terminal line or hide text from a reader.
-_UNSAFE_CATEGORIES = {"Cc", "Cf", "Cs", "Co"}
+UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co"})
+_LONGEST_WORD = 200  # nobody misspells more, and looking for a match takes time by its length
 
 
 def harmless(text: str | bytes, limit: int = 2000) -> str:
@@ -30,7 +31,7 @@ def harmless(text: str | bytes, limit: int = 2000) -> str:
     kept = "".join(
         char
         for char in text
-        if char in "\n\t" or unicodedata.category(char) not in _UNSAFE_CATEGORIES
+        if char in "\n\t" or unicodedata.category(char) not in UNSAFE_CATEGORIES
     )
     return kept if len(kept) <= limit else "… " + kept[-(limit - 2) :]
 
@@ -41,8 +42,15 @@ def one_line(text: str | bytes, limit: int = 200) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
+def plural(count: int, noun: str) -> str:
+    """Return ``"1 fold"`` or ``"5 folds"``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return ``" (did you mean 'x'?)"`` for the nearest known name, or an empty string."""
+    if len(word) > _LONGEST_WORD:
+        return ""
     names = sorted({str(name) for name in known})
     close = get_close_matches(word, names, n=1, cutoff=0.6)
     if not close:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import msgspec
 
+from srh.context import PICKLE_SUFFIXES
 from srh.digest import digest_files
-from srh.errors import FormatError, UsageError
+from srh.errors import DataError, FormatError, UsageError
 from srh.files import open_folder, read_regular
 from srh.formats import decode, read_toml
 from srh.project import Project, is_name, require_name
@@ -26,7 +27,7 @@ SOURCES: Mapping[TrialKind, str] = {
     "outputs": "outputs.jsonl",
 }
 RESERVED = frozenset({"runs"})
-_SPEC_LIMIT = 64 << 10
+_SPEC_LIMIT = 16 << 10  # reading a dotted key takes time by the square of its length
 _SOURCE_LIMIT = 4 << 20
 
 
@@ -116,6 +117,21 @@ def read_source(folder: Path) -> TrialSource:
     return TrialSource(kind, files, digest_files({"kind": kind.encode(), **files}))
 
 
+def refuse_own_pickle(folder: Path, data: Path) -> None:
+    """Refuse to load, for the trial in ``folder``, data that run code and lie in a trial's folder.
+
+    A request says where its data are, and a trial's folder may hold a planted request.
+
+    Raises:
+        DataError: The data are a pickle inside this trial's folder or another's.
+    """
+    place, own = data.resolve(), folder.resolve()
+    if place.suffix.lower() in PICKLE_SUFFIXES and any(
+        parent == own or (parent / TRIAL_FILE).exists() for parent in place.parents
+    ):
+        raise DataError(f"{data}: a pickle runs code when it is loaded, so none is from a trial")
+
+
 def read_spec(folder: Path) -> TrialSpec | None:
     """Return a trial's ``trial.toml``, or None where it has none.
 
@@ -161,30 +177,18 @@ def _entries(project: Project, task: str) -> list[Path]:
     )
 
 
-def find_trial(project: Project, text: str, task: str | None = None) -> Trial:
-    """Return the trial that a user named.
-
-    Args:
-        project: Where to look.
-        text: ``id`` (with ``task``), ``task/id``, or a path to the trial's folder.
-        task: The task, where the context names one.
+def find_trial(project: Project, text: str) -> Trial:
+    """Return the trial that ``task/id``, or a path to the trial's folder, names.
 
     Raises:
-        UsageError: There is no such trial, or it belongs to another task.
+        UsageError: There is no such trial.
     """
-    candidates = [project.trials / text]
-    if task is not None:
-        candidates.insert(0, project.trials / task / text)
-    candidates.append(Path(text))
-    for folder in candidates:
+    for folder in (project.trials / text, Path(text)):
         place = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow a link
         if place.is_dir() and (project.tasks / place.parent.name).is_dir():
-            found = Trial(place.parent.name, place.name, place)
-            if task is not None and found.task != task:
-                raise UsageError(f"trial {found.name} belongs to task {found.task}, not {task}")
-            return found
-    names = [trial.name for name in project.task_names() for trial in list_trials(project, name)]
-    hint = did_you_mean(f"{task}/{text}" if task and "/" not in text else text, names)
+            return Trial(place.parent.name, place.name, place)
+    known = [trial for name in project.task_names() for trial in list_trials(project, name)]
+    hint = did_you_mean(text, [trial.name if "/" in text else trial.id for trial in known])
     raise UsageError(f"no trial {one_line(text)!r} in {project.trials}{hint}")
 
 

@@ -66,7 +66,7 @@ def record_holdout_look(holdout: str, entry: Mapping[str, Any]) -> int:
 
     Args:
         holdout: Digest of the held-out rows; it names the ledger.
-        entry: JSON object that says who looked and when.
+        entry: JSON object that says at what, by which trials, and when.
 
     Raises:
         HarnessError: The ledger cannot be written: a look that cannot be counted must not happen.

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from srh.engine.expression import Expression, Parameter, Symbol, param
+from srh.engine.expression import Expression, Symbol
 from srh.engine.fit import FitResult, fit
+from srh.engine.parameters import Parameter, param
 from srh.engine.parser import parse
 from srh.errors import ExpressionError, FitError, MissingVariableError, UnboundParameterError
 
@@ -535,3 +536,21 @@ def test_importing_the_engine_loads_no_heavy_package() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x*param('a')**0 + 1",
+        "x + (param('c') - param('a'))**sin(0)",
+        "x + grouped_param(g, name='k')**0",
+        "x + param('b')**0*param('k')",
+    ],
+)
+def test_a_parameter_that_folds_away_is_not_determined_and_harms_nobody(text):
+    x = np.linspace(0.1, 5, 50)
+    columns = {"x": x, "g": np.arange(50) // 5}
+    result = fit(parse(text, variables=["x", "g"]), x + 1, columns)
+    assert result.success
+    assert "not determined" in result.message
+    np.testing.assert_allclose(result.predict(columns), x + 1, rtol=1e-12)

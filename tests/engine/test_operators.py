@@ -79,9 +79,8 @@ def test_out_may_be_the_first_argument(name):
 def test_partials_equal_central_differences(name):
     row = OPERATORS[name]
     arrays = sample(name)
-    partials = row.derivative(*arrays, value=row.numpy(*arrays))
-    assert len(partials) == row.arity
-    for index, partial in enumerate(partials):
+    assert len(row.partials) == row.arity
+    for index, partial in enumerate(row.partials):
         step = 1e-6
         sides = []
         for sign in (1, -1):
@@ -89,7 +88,7 @@ def test_partials_equal_central_differences(name):
             moved[index] += sign * step
             sides.append(row.numpy(*moved))
         numeric = (sides[0] - sides[1]) / (2 * step)
-        exact = np.broadcast_to(partial, numeric.shape)
+        exact = np.broadcast_to(partial(*arrays, value=row.numpy(*arrays)), numeric.shape)
         np.testing.assert_allclose(exact, numeric, rtol=2e-6, atol=2e-7)
 
 
@@ -134,11 +133,15 @@ def test_sigmoid_is_accurate_far_out_on_both_sides():
     np.testing.assert_allclose(value, [0.0, np.exp(-700.0), np.exp(-40.0), 0.5, 1.0, 1.0])
 
 
+def slopes(name, *arrays, value):
+    return [partial(*arrays, value=value) for partial in OPERATORS[name].partials]
+
+
 def test_power_has_the_partials_of_its_limits_at_zero():
     with np.errstate(all="ignore"):
         base, exponent = np.array([0.0, 0.0, -2.0]), np.array([2.0, 0.0, 3.0])
         value = np.power(base, exponent)
-        by_base, by_exponent = OPERATORS["**"].derivative(base, exponent, value=value)
+        by_base, by_exponent = slopes("**", base, exponent, value=value)
     np.testing.assert_array_equal(by_base, [0.0, 0.0, 12.0])
     assert by_exponent[0] == 0.0
     assert np.isnan(by_exponent[2])
@@ -148,8 +151,8 @@ def test_hypot_and_arctan2_partials_survive_extremes():
     big = np.array([1e200])
     with np.errstate(all="ignore"):
         value = OPERATORS["arctan2"].numpy(big, big)
-        partials = OPERATORS["arctan2"].derivative(big, big, value=value)
-        origin = OPERATORS["hypot"].derivative(np.zeros(1), np.zeros(1), value=np.zeros(1))
+        partials = slopes("arctan2", big, big, value=value)
+        origin = slopes("hypot", np.zeros(1), np.zeros(1), value=np.zeros(1))
     np.testing.assert_allclose(partials[0], 0.5e-200)
     np.testing.assert_allclose(partials[1], -0.5e-200)
     assert origin[0][0] == origin[1][0] == 0.0
@@ -169,5 +172,6 @@ def test_rows_are_frozen_and_callable_with_keywords_only_for_value():
     with pytest.raises(TypeError):
         OPERATORS["new"] = row
     for entry in OPERATORS.values():
-        kind = inspect.signature(entry.derivative).parameters["value"].kind
-        assert kind is inspect.Parameter.KEYWORD_ONLY
+        for partial in entry.partials:
+            kind = inspect.signature(partial).parameters["value"].kind
+            assert kind is inspect.Parameter.KEYWORD_ONLY

@@ -658,3 +658,12 @@ def test_parsing_is_fast():
             parse(text)
         best = min(best, (time.process_time() - started) / 50)
     assert best < 400e-6  # half of that on a machine that does nothing else
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", "\t", "\u3000"])
+def test_blanks_cost_nothing_wherever_they_are(blank):
+    """At the end each of them was tried as the beginning of the rest: minutes for a long text."""
+    blanks = blank * 100_000
+    started = time.process_time()
+    assert parse(f"{blanks}x{blanks}+{blanks}1{blanks}") == parse("x + 1")
+    assert time.process_time() - started < 2

@@ -14,19 +14,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from srh.engine.columns import read_table
-from srh.engine.expression import (
-    Binary,
-    Expression,
-    Function,
-    GroupedParameter,
-    Number,
-    Parameter,
-    Symbol,
-    Unary,
-    grouped_param,
-    param,
-)
+from srh.engine.expression import Binary, Expression, Function, Number, Symbol, Unary
 from srh.engine.operators import OPERATORS
+from srh.engine.parameters import GroupedParameter, Parameter, grouped_param, param
 from srh.engine.parser import parse
 from srh.engine.program import BLOCK_ROWS, compile_program, evaluate
 from srh.errors import ExpressionError, MissingVariableError, UnboundParameterError

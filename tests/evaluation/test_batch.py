@@ -222,7 +222,10 @@ def test_the_holdout_is_scored_counted_and_not_written_down_for_trials(project, 
     assert entries[0].result.folds[0].n_train == 36
     assert sorted(entry.name for entry in right.folder.iterdir()) == ["formula.txt", "trial.toml"]
     assert evaluate_holdout(task, [right])[1] == 2
-    assert holdout_looks(task.holdout_digest)[0]["task"] == "line"
+    first, second = holdout_looks(task.holdout_digest)
+    assert first["task"] == "line"
+    assert list(first["trials"]) == ["right"]
+    assert first["looked_at"] <= second["looked_at"]
 
 
 def test_held_out_rows_cannot_influence_the_development_score(project, task, right):
@@ -254,3 +257,17 @@ def test_requests_are_the_same_whoever_makes_them(task):
     for thread in threads:
         thread.join()
     assert len({request.digest for request in results}) == 1
+
+
+def test_more_jobs_than_trials_are_no_more_threads(project, task):
+    add_trial(project, "other", "x")
+    before = threading.active_count()
+    most = 0
+
+    def watch(_entry):
+        nonlocal most
+        most = max(most, threading.active_count())
+
+    entries = evaluate_trials(task, list_trials(project, "line"), jobs=100_000, report=watch)
+    assert [entry.result.outcome for entry in entries] == ["ok", "ok"]
+    assert most < before + 20

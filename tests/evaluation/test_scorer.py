@@ -6,7 +6,13 @@ import pytest
 from srh.context import DataSpec, load_dataset
 from srh.errors import SrhError
 from srh.evaluation.protocol import Fitted, Request
-from srh.evaluation.scorer import Answer, TrialFailedError, require_same, score
+from srh.evaluation.scorer import (
+    Answer,
+    TrialFailedError,
+    require_same,
+    score,
+    target_scale,
+)
 
 
 class Contender:
@@ -147,3 +153,14 @@ def test_roundtrip_compares_relative_to_the_targets_scale():
     assert caught.value.outcome == "roundtrip"
     with pytest.raises(TrialFailedError):
         require_same(first, np.array([1.0, np.nan]), scale=1.0, tolerance=1.0)
+
+
+def test_the_targets_scale_is_finite_for_numbers_of_any_size():
+    for size in (1.0, 1e300, 1.7e308, 1e-300):
+        assert target_scale(np.array([-size, size])) == pytest.approx(size)
+        assert target_scale(np.array([size, size])) == size
+    assert target_scale(np.zeros(3)) == 1.0
+    # Against an infinite scale, these would count as the same.
+    scale = target_scale(np.array([-1.7e308, 1.7e308, 1.7e308]))
+    with pytest.raises(TrialFailedError, match="change by up to"):
+        require_same(np.array([1e308]), np.array([1.1e308]), scale=scale, tolerance=1e-9)

@@ -102,3 +102,34 @@ def test_written_json_is_strict_sorted_and_reads_back():
     assert read_json(text, "x")["b"] == 0.1 + 0.2
     with pytest.raises(ValueError, match="JSON compliant"):
         pretty_json({"a": float("nan")})
+
+
+def test_depth_is_bounded_however_it_is_written():
+    for depth, refused in ((60, False), (500, True)):
+        texts = [
+            (read_json, '{"a": ' * depth + "1" + "}" * depth),
+            (read_json, "[" * depth + "]" * depth),
+            (read_toml, ".".join("a" * depth) + " = 1"),
+            (read_toml, "[" + ".".join("a" * depth) + "]\nb = nan"),
+        ]
+        for read, text in texts[: None if refused else 3]:
+            if refused:
+                with pytest.raises(FormatError, match="nested too deeply"):
+                    read(text.encode(), "in")
+            else:
+                read(text.encode(), "in")
+
+
+def test_a_flood_of_mistakes_costs_no_more_than_the_first():
+    """Each of these took minutes: by the square of the keys, or one suggestion per field."""
+    keys = [f'"k{number}": 0' for number in range(200_000)]
+    with pytest.raises(FormatError, match="duplicate key 'k199999'"):
+        read_json(("{" + ", ".join([*keys, keys[-1]]) + "}").encode(), "in")
+    raw = read_json(("{" + ", ".join(keys) + "}").encode(), "in")
+    with pytest.raises(FormatError) as caught:
+        decode(Outer, raw, "in")
+    assert len(caught.value.problems) == 51
+    assert caught.value.problems[-1].startswith("and perhaps more")
+    with pytest.raises(FormatError) as caught:
+        decode(Outer, {"name": "n", "inner": {"size": 1}, "many": [1] * 200_000}, "in")
+    assert len(caught.value.problems) == 51

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from srh.text import did_you_mean, harmless, one_line
@@ -42,3 +44,9 @@ def test_suggestions():
     assert did_you_mean("rmes", ["rmse", "mae"]) == " (did you mean 'rmse'?)"
     assert did_you_mean("R2", ["r2", "mae"]) == " (did you mean 'r2'?)"
     assert did_you_mean("zzz", ["rmse"]) == ""
+
+
+def test_no_suggestion_for_what_nobody_types():
+    started = time.process_time()
+    assert did_you_mean("rmse" * 5_000_000, ["rmse", "mae"]) == ""
+    assert time.process_time() - started < 1

@@ -132,6 +132,19 @@ def test_metrics_are_left_out_where_they_do_not_fit_and_named(task):
     assert "complexity ↓" in wide
 
 
+def test_a_long_description_cuts_no_number(task):
+    entry = good(task, "a")
+    bare = build_board(task, [entry])
+    described = build_board(task, [entry], descriptions={entry.trial: "long " * 60})
+    cells = [line.split() for line in printed(bare, 200).splitlines()[4:6]]
+    for width in (150, 200, 250):
+        lines = printed(described, width).splitlines()[4:6]
+        assert max(map(len, lines)) <= width
+        assert [line.split()[: len(row)] for line, row in zip(lines, cells, strict=True)] == cells
+        assert lines[0].split()[-1] == "description"
+        assert lines[1].rstrip().endswith("…")
+
+
 def test_a_long_reason_is_wrapped_not_cut(task):
     reason = " ".join(f"word{number}" for number in range(40))
     text = printed(build_board(task, [failed(task, "broken", reason)]), 60)

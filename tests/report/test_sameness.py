@@ -124,3 +124,9 @@ def test_long_lists_of_differences_are_cut():
     _, details = verdict(then, again)
     assert details[-1] == "and 22 more"
     assert len(details) == 9
+
+
+def test_scales_are_finite_for_targets_of_any_size():
+    scales = metric_scales(np.array([-1e300, 1e300]))
+    assert scales["rmse"] == pytest.approx(1e300)
+    assert all(np.isfinite(scale) for scale in scales.values())

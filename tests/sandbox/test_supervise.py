@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import errno
 import os
+import selectors
 import signal
 import sys
 import textwrap
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from srh.sandbox.limits import Limits
@@ -165,3 +168,14 @@ def test_a_child_dies_with_a_parent_that_is_killed(tmp_path):
     while is_running(pid) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not is_running(pid)
+
+
+def test_no_child_is_left_when_it_cannot_be_watched(tmp_path, monkeypatch):
+    def fail():
+        raise OSError(errno.EMFILE, "Too many open files")  # other threads may have taken them
+
+    before = set(psutil.Process().children())
+    monkeypatch.setattr(selectors, "DefaultSelector", fail)
+    with pytest.raises(OSError, match="Too many open files"):
+        run("import time; time.sleep(30)", tmp_path)
+    assert set(psutil.Process().children()) <= before

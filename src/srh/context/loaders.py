@@ -13,9 +13,10 @@ from srh.context.csv_table import read_csv
 from srh.context.data import Dataset, DataSpec, column_name, no_such_column
 from srh.context.table import Table, to_number
 from srh.errors import DataError
-from srh.text import one_line
+from srh.text import one_line, plural
 
-_SUFFIXES = (".csv", ".npz", ".joblib", ".pkl")
+PICKLE_SUFFIXES = (".joblib", ".pkl")
+_SUFFIXES = (".csv", ".npz", *PICKLE_SUFFIXES)
 
 
 def load_dataset(path: str | Path, spec: DataSpec | None = None) -> Dataset:
@@ -73,7 +74,7 @@ def _read(path: Path, target: str | None) -> Table:
         return read_csv(path)
     if suffix == ".npz":
         return read_npz(path, target)
-    if suffix in (".joblib", ".pkl"):
+    if suffix in PICKLE_SUFFIXES:
         return read_joblib(path, target)
     raise DataError(f"{path}: unknown kind of data file; use one of {', '.join(_SUFFIXES)}")
 
@@ -191,7 +192,7 @@ def _row_notes(table: Table, rows: NDArray[np.int64], target: str) -> list[str]:
     notes = []
     dropped = table.n_rows - len(rows)
     if dropped:
-        notes.append(f"{dropped} {'row' if dropped == 1 else 'rows'} dropped: missing values")
+        notes.append(f"{plural(dropped, 'row')} dropped: missing values")
     values = table.columns[target][rows]
     if np.all(values == values[0]):
         notes.append(f"the target {target!r} is constant: r2 and correlations have no value")

@@ -1,4 +1,4 @@
-"""Which rows fit and which validate: the holdout, and the folds of the rows that remain.
+"""Which rows fit and which validate: the folds of the rows that are not held out.
 
 Everything here is deterministic: the same spec and data give the same rows. Row numbers count the
 loaded `Dataset` from 0, whatever rows the reader dropped from the file.

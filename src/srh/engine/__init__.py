@@ -7,21 +7,25 @@ from srh.engine.expression import (
     Binary,
     Expression,
     Function,
-    GroupedParameter,
     Label,
     Number,
-    Parameter,
     Symbol,
     Unary,
     Variable,
-    grouped_param,
-    param,
 )
 from srh.engine.fit import fit
 from srh.engine.folding import fold_constants
 from srh.engine.names import MAX_NAME, normalise_columns, normalise_name
 from srh.engine.operators import OPERATORS, Operator
-from srh.engine.parameters import bind_parameters, count_parameters, parameter_values
+from srh.engine.parameters import (
+    GroupedParameter,
+    Parameter,
+    bind_parameters,
+    count_parameters,
+    grouped_param,
+    param,
+    parameter_values,
+)
 from srh.engine.parser import MAX_DEPTH, parse
 from srh.engine.program import Program, compile_program, evaluate
 from srh.engine.render import render

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from srh.engine.expression import GroupedParameter, Label, Parameter, Symbol
+from srh.engine.expression import Label, Symbol
+from srh.engine.parameters import GroupedParameter, Parameter
 from srh.engine.scalars import plain_label
 from srh.engine.tokens import Token, shown, string_value
 from srh.errors import ExpressionError, ParseError

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from srh.engine.expression import GroupedParameter, Label, Symbol, plain_label
+from srh.engine.expression import Label, Symbol, plain_label
 from srh.engine.names import normalise_columns
+from srh.engine.parameters import GroupedParameter
 from srh.errors import ExpressionError, MissingVariableError
 from srh.text import did_you_mean, one_line
 

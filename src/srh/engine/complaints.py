@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from srh.engine.names import CALLS, CONSTANTS, NOT_FINITE, is_bare, is_unsafe
 from srh.engine.operators import ALIASES, FUNCTIONS, OPERATORS
 from srh.engine.tokens import character_names, shown
-from srh.text import did_you_mean, one_line
+from srh.text import did_you_mean, one_line, plural
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -149,7 +149,7 @@ def not_a_function(name: str, text: str, columns: Collection[str] | None) -> str
 def wrong_count(name: str, count: int) -> str:
     """Describe a call with too few or too many arguments."""
     arity = OPERATORS[name].arity
-    needs = f"{name} takes {arity} argument{'s' if arity > 1 else ''}, not {count}"
+    needs = f"{name} takes {plural(arity, 'argument')}, not {count}"
     if name in {"min", "max"} and count > 2:
         return f"{needs}; write {name}(x, {name}(y, z))"
     if name == "log" and count == 2:

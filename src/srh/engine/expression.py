@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from srh.engine.names import normalise_name
 from srh.engine.operators import BINARY_OPERATORS, FUNCTIONS, OPERATORS, Operator
-from srh.engine.scalars import Label, Real, exact_or_float, finite, plain_label
+from srh.engine.scalars import Label, Real, exact_or_float, plain_label
 from srh.engine.tree import MAX_NODES, Tree
 from srh.errors import ExpressionError
-from srh.text import did_you_mean, one_line
+from srh.text import did_you_mean, one_line, plural
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from srh.engine.parameters import GroupedParameter, Parameter
     from srh.engine.result import FitResult
 
 __all__ = [
@@ -29,17 +29,13 @@ __all__ = [
     "Binary",
     "Expression",
     "Function",
-    "GroupedParameter",
     "Label",
     "Number",
-    "Parameter",
     "Real",
     "Symbol",
     "Unary",
     "Variable",
     "as_expression",
-    "grouped_param",
-    "param",
     "plain_label",
 ]
 
@@ -75,14 +71,17 @@ class Expression(Tree):
         )
 
     @property
+    def column(self) -> str | None:
+        """Name of the data column that this node itself reads, if it reads one."""
+        return None
+
+    @property
     def variables(self) -> tuple[str, ...]:
         """Names of the columns used, in order of first appearance, group columns included."""
         names: dict[str, None] = {}
         for node in self.iter_preorder():
-            if isinstance(node, Symbol):
-                names.setdefault(node.name)
-            elif isinstance(node, GroupedParameter):
-                names.setdefault(node.label)
+            if node.column is not None:
+                names.setdefault(node.column)
         return tuple(names)
 
     @property
@@ -156,7 +155,7 @@ class Expression(Tree):
 
     def to_latex(self) -> str:
         """Return LaTeX for math mode; bound parameters are written as their values."""
-        from srh.engine.export import to_latex
+        from srh.engine.latex import to_latex
 
         return to_latex(self)
 
@@ -166,7 +165,7 @@ class Expression(Tree):
         Raises:
             ExpressionError: The tree is too deep for SymPy.
         """
-        from srh.engine.export import to_sympy
+        from srh.engine.sympy_form import to_sympy
 
         return to_sympy(self)
 
@@ -264,103 +263,13 @@ class Symbol(Expression):
         _set(self, "name", name)
         self._seal((name,), ())
 
+    @property
+    def column(self) -> str:
+        """The name."""
+        return self.name
+
 
 Variable = Symbol
-
-
-class Parameter(Expression):
-    """A constant to be fitted, with its value once it has one.
-
-    Raises:
-        ExpressionError: The name is unusable, or the value is not a finite number.
-    """
-
-    __slots__ = ("name", "value")
-    __match_args__ = ("name", "value")
-    name: str
-    value: float | None
-
-    def __init__(self, name: str, value: float | None = None) -> None:
-        name = normalise_name(name)
-        value = None if value is None else finite(value, f"the value of parameter {name!r}")
-        _set(self, "name", name)
-        _set(self, "value", value)
-        self._seal((name, repr(value)), ())
-
-    @property
-    def _fields(self) -> tuple[Any, ...]:
-        return (self.name, self.value)
-
-    def bind(self, value: ParameterValue) -> Parameter:
-        """Return the parameter with another value.
-
-        Raises:
-            ExpressionError: The value is a table, or not a finite number.
-        """
-        if isinstance(value, Mapping):
-            raise ExpressionError(f"parameter {self.name!r} has one value, not a table of groups")
-        return Parameter(self.name, value)
-
-
-class GroupedParameter(Expression):
-    """A constant per group of rows; the column ``label`` says which group a row belongs to.
-
-    Args:
-        label: Name of the column with the group labels (texts or numbers, matched by equality).
-        name: The parameter's name.
-        values: Value by label; may be empty before a fit.
-        default: Value of rows whose label has none; without it such a row is an error.
-
-    Raises:
-        ExpressionError: A name, label or value is unusable.
-    """
-
-    __slots__ = ("default", "label", "name", "values")
-    __match_args__ = ("label", "name", "values", "default")
-    label: str
-    name: str
-    values: Mapping[Label, float]
-    default: float | None
-
-    def __init__(
-        self,
-        label: str,
-        name: str,
-        values: Mapping[Label, float] | None = None,
-        default: float | None = None,
-    ) -> None:
-        label, name = normalise_name(label), normalise_name(name)
-        where = f"grouped parameter {name!r}"
-        table: dict[Label, float] = {}
-        for key, value in (values or {}).items():
-            plain = plain_label(key)
-            if plain in table:
-                raise ExpressionError(f"{where} has the label {plain!r} twice")
-            table[plain] = finite(value, f"the value of {where} for {plain!r}")
-        if default is not None:
-            default = finite(default, f"the default of {where}")
-        _set(self, "label", label)
-        _set(self, "name", name)
-        _set(self, "values", MappingProxyType(table))
-        _set(self, "default", default)
-        pairs = frozenset((key, repr(value)) for key, value in table.items())
-        self._seal((label, name, pairs, repr(default)), ())
-
-    @property
-    def _fields(self) -> tuple[Any, ...]:
-        return (self.label, self.name, dict(self.values), self.default)
-
-    def bind(self, value: ParameterValue) -> GroupedParameter:
-        """Return the parameter with another table.
-
-        Raises:
-            ExpressionError: The value is not a mapping from labels to finite numbers.
-        """
-        if not isinstance(value, Mapping):
-            raise ExpressionError(
-                f"grouped parameter {self.name!r} needs a mapping from label to value"
-            )
-        return GroupedParameter(self.label, self.name, value, self.default)
 
 
 class Unary(Expression):
@@ -435,7 +344,7 @@ class Function(Expression):
             raise ExpressionError(f"unknown function {name!r}{did_you_mean(name, FUNCTIONS)}")
         arity = OPERATORS[name].arity
         if len(operands) != arity:
-            raise ExpressionError(f"{name} takes {arity} argument(s), not {len(operands)}")
+            raise ExpressionError(f"{name} takes {plural(arity, 'argument')}, not {len(operands)}")
         _set(self, "name", name)
         self._seal((name,), operands)
 
@@ -452,29 +361,6 @@ class Function(Expression):
     def operator(self) -> Operator:
         """The row of the operator table."""
         return OPERATORS[self.name]
-
-
-def param(name: str, value: float | None = None) -> Parameter:
-    """Return a parameter, written as in a formula's text: ``param('a', value=1.5)``."""
-    return Parameter(name, value)
-
-
-def grouped_param(
-    label: str | Symbol,
-    name: str,
-    value: Mapping[Label, float] | None = None,
-    default: float | None = None,
-) -> GroupedParameter:
-    """Return a grouped parameter, written as in a formula's text.
-
-    Args:
-        label: Column that holds the group labels.
-        name: The parameter's name.
-        value: Initial or bound value by label.
-        default: Value for labels that have none.
-    """
-    column = label.name if isinstance(label, Symbol) else label
-    return GroupedParameter(column, name, value, default)
 
 
 def as_expression(value: Expression | Real) -> Expression:

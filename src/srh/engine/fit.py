@@ -24,9 +24,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from srh.engine.columns import Table, as_numbers, read_table
-from srh.engine.expression import Expression, GroupedParameter, Parameter
+from srh.engine.expression import Expression
 from srh.engine.layout import Leaf
 from srh.engine.objective import Objective
+from srh.engine.parameters import GroupedParameter, Parameter
 from srh.engine.program import compile_program, evaluate
 from srh.engine.result import FitResult, conclude, some_rows
 from srh.engine.search import Found, Search, exact_cost

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Frame:
     """A program on fixed rows, evaluated for many parameter values.
 
-    Not thread-safe by itself in ``reverse`` plans being cached, but each fit owns its frames.
+    ``reverse`` keeps the plans of its sweeps: a frame serves one thread, each fit makes its own.
 
     Args:
         program: The program.

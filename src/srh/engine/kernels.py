@@ -1,23 +1,20 @@
-# ruff: noqa: ARG001, ARG005 - all partials are called alike, few need everything.
+# ruff: noqa: ARG005 - all partials are called alike, few need everything.
 """How each node of a flat program is computed and differentiated.
 
 Most kernels are rows of the operator table. Here are the few that a program treats specially:
 small constant exponents become multiplications (at most 1.5 units in the last place from the
-correctly rounded power, in a fortieth of its time), and the partials of quotients and powers are
-computed one by one, because most of them are never needed.
+correctly rounded power, in a fortieth of its time).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from srh.engine.operators import OPERATORS
-
-Partial = Callable[..., Any]
+from srh.engine.operators import OPERATORS, Partial
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,39 +34,9 @@ class Kernel:
     exponent: float | None = None
 
 
-def _table_partial(derivative: Callable[..., Sequence[Any]], index: int) -> Partial:
-    return lambda *args, value: derivative(*args, value=value)[index]
-
-
-def _power_by_base(base: Any, exponent: Any, *, value: Any) -> Any:
-    with_zero = np.asarray(base) == 0
-    result = exponent * value / base
-    if with_zero.any():
-        at_zero = np.where(exponent == 0, 0.0, exponent * np.power(base, exponent - 1.0))
-        result = np.where(with_zero, at_zero, result)
-    return result
-
-
-def _power_by_exponent(base: Any, exponent: Any, *, value: Any) -> Any:
-    return np.where(value == 0, 0.0, value * np.log(base))
-
-
-# The table gives all partials of an operator at once; for these it would be wasteful.
-_LAZY_PARTIALS: Mapping[str, tuple[Partial, ...]] = {
-    "/": (lambda a, b, *, value: 1.0 / b, lambda a, b, *, value: -value / b),
-    "**": (_power_by_base, _power_by_exponent),
+KERNELS: Mapping[str, Kernel] = {
+    name: Kernel(name, row.numpy, row.partials) for name, row in OPERATORS.items()
 }
-
-
-def _kernel(name: str) -> Kernel:
-    row = OPERATORS[name]
-    partials = _LAZY_PARTIALS.get(name) or tuple(
-        _table_partial(row.derivative, index) for index in range(row.arity)
-    )
-    return Kernel(name, row.numpy, partials)
-
-
-KERNELS: Mapping[str, Kernel] = {name: _kernel(name) for name in OPERATORS}
 
 
 def _cube(x: Any, out: Any = None) -> Any:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from srh.engine.operators import ALIASES, FUNCTIONS
 from srh.errors import ExpressionError
-from srh.text import one_line
+from srh.text import UNSAFE_CATEGORIES, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -38,8 +38,7 @@ RESERVED = frozenset(CONSTANTS) | FUNCTIONS | frozenset(ALIASES) | CALLS | NOT_F
 """Names that do not mean a column when they stand alone and the columns are not known."""
 
 _BARE = re.compile(NAME_PATTERN)
-# Control, format (zero-width, bidi), surrogate and private-use characters, line separators.
-_UNSAFE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+_UNSAFE = UNSAFE_CATEGORIES | {"Zl", "Zp"}  # line and paragraph separators
 
 
 def normalise_name(name: str) -> str:

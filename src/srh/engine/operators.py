@@ -1,18 +1,19 @@
 """The operator table: everything that a formula can compute with, one row each.
 
 A row says how an operator is called, how NumPy computes it, what its partial derivatives are and
-how it is written in SymPy, LaTeX and NumPy source. Nothing else in the engine knows an operator by
-name, so adding one is adding a row.
+how it is written in SymPy, LaTeX and NumPy source: adding one is adding a row. What other modules
+know of single operators by name makes them faster or more exact (``kernels.py``, ``structure.py``,
+``folding.py``, ``starts.py``); an operator that they do not know works all the same.
 """
 
-# Derivatives and SymPy callables share one signature each and rarely use all of it.
-# ruff: noqa: ARG001, ARG005
+# Partials and SymPy callables share one signature each and rarely use all of it.
+# ruff: noqa: ARG001, ARG005, PLW0108
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 Array = NDArray[np.float64]
-# Partials may be scalars where they are the same in every row.
-Partials = tuple[Any, ...]
+Partial: TypeAlias = "Callable[..., Any]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class Operator:
         numpy: ``numpy(*arrays, out=None) -> array``, elementwise on float64; ``out`` may be
             positional and may be an argument. Where the operator is not defined the result is
             NaN, at a pole ±inf; the caller holds ``np.errstate``.
-        derivative: ``derivative(*arrays, value) -> partials``, one per argument, each an array or
-            a scalar; ``value`` is the operator's result on the same arrays.
+        partials: Per argument ``partial(*arrays, value=...)``, an array, or a scalar where it is
+            the same in every row; ``value`` is the operator's result on the same arrays.
         sympy: Name of a callable of SymPy, or a function of the module and the arguments.
         latex: LaTeX with ``{0}`` and ``{1}`` for the arguments; empty for the infix operators,
             which the renderer writes itself.
@@ -46,7 +46,7 @@ class Operator:
     name: str
     arity: int
     numpy: Callable[..., Any]
-    derivative: Callable[..., Partials]
+    partials: tuple[Partial, ...]
     sympy: str | Callable[..., Any]
     latex: str = ""
     source: str = ""
@@ -74,44 +74,71 @@ def _maximum(a: Any, b: Any, out: Any = None) -> Any:
     return np.maximum(a, b, out=out)
 
 
-def _power_partials(base: Any, exponent: Any, *, value: Any) -> Partials:
-    # The limits 0·inf and 0·log(0) of a zero base or exponent are 0; IEEE makes them NaN.
-    by_base = np.where(exponent == 0, 0.0, exponent * np.power(base, exponent - 1.0))
-    by_exponent = np.where(value == 0, 0.0, value * np.log(base))
-    return by_base, by_exponent
+def _power_by_base(base: Any, exponent: Any, *, value: Any) -> Any:
+    result = exponent * value / base
+    # At a zero base that is 0/0 where the slope has a value.
+    at_zero = np.asarray(base) == 0
+    if at_zero.any():
+        slope = np.where(exponent == 0, 0.0, exponent * np.power(base, exponent - 1.0))
+        result = np.where(at_zero, slope, result)
+    return result
 
 
-def _arctan2_partials(y: Any, x: Any, *, value: Any) -> Partials:
-    # Scaled by the length twice instead of by its square, which would overflow first.
+def _power_by_exponent(base: Any, exponent: Any, *, value: Any) -> Any:
+    # The limit of 0·log(0) is 0; IEEE makes it NaN.
+    return np.where(value == 0, 0.0, value * np.log(base))
+
+
+# Divided by the length twice instead of by its square, which would overflow first.
+def _arctan2_by_y(y: Any, x: Any, *, value: Any) -> Any:
     length = np.hypot(y, x)
-    return x / length / length, -y / length / length
+    return x / length / length
 
 
-def _hypot_partials(a: Any, b: Any, *, value: Any) -> Partials:
-    # At the origin the cone has no slope; 0 is its central subgradient.
-    length = np.where(value == 0, 1.0, value)
-    return a / length, b / length
+def _arctan2_by_x(y: Any, x: Any, *, value: Any) -> Any:
+    length = np.hypot(y, x)
+    return -y / length / length
 
 
-def _min_partials(a: Any, b: Any, *, value: Any) -> Partials:
-    first = np.less_equal(a, b).astype(np.float64)
-    return first, 1.0 - first
+# At the origin the cone has no slope; 0 is its central subgradient.
+def _hypot_by_a(a: Any, b: Any, *, value: Any) -> Any:
+    return a / np.where(value == 0, 1.0, value)
 
 
-def _max_partials(a: Any, b: Any, *, value: Any) -> Partials:
-    first = np.greater_equal(a, b).astype(np.float64)
-    return first, 1.0 - first
+def _hypot_by_b(a: Any, b: Any, *, value: Any) -> Any:
+    return b / np.where(value == 0, 1.0, value)
+
+
+# Where both are equal, the first one counts.
+def _first_is_less(a: Any, b: Any, *, value: Any) -> Any:
+    return np.less_equal(a, b).astype(np.float64)
+
+
+def _first_is_greater(a: Any, b: Any, *, value: Any) -> Any:
+    return np.greater_equal(a, b).astype(np.float64)
+
+
+def _one(*args: Any, value: Any) -> float:
+    return 1.0
+
+
+def _minus_one(*args: Any, value: Any) -> float:
+    return -1.0
 
 
 _INFIX = (
-    Operator("+", 2, np.add, lambda a, b, *, value: (1.0, 1.0), "Add"),
-    Operator("-", 2, np.subtract, lambda a, b, *, value: (1.0, -1.0), lambda s, a, b: a - b),
-    Operator("*", 2, np.multiply, lambda a, b, *, value: (b, a), "Mul"),
+    Operator("+", 2, np.add, (_one, _one), "Add"),
+    Operator("-", 2, np.subtract, (_one, _minus_one), lambda s, a, b: a - b),
+    Operator("*", 2, np.multiply, (lambda a, b, *, value: b, lambda a, b, *, value: a), "Mul"),
     Operator(
-        "/", 2, np.divide, lambda a, b, *, value: (1.0 / b, -value / b), lambda s, a, b: a / b
+        "/",
+        2,
+        np.divide,
+        (lambda a, b, *, value: 1.0 / b, lambda a, b, *, value: -value / b),
+        lambda s, a, b: a / b,
     ),
-    Operator("**", 2, np.power, _power_partials, "Pow"),
-    Operator("neg", 1, np.negative, lambda x, *, value: (-1.0,), lambda s, x: -x),
+    Operator("**", 2, np.power, (_power_by_base, _power_by_exponent), "Pow"),
+    Operator("neg", 1, np.negative, (_minus_one,), lambda s, x: -x),
 )
 
 _LN10 = float(np.log(10.0))
@@ -120,7 +147,7 @@ _LN10 = float(np.log(10.0))
 def _row(
     name: str,
     numpy: Callable[..., Any],
-    derivative: Callable[..., Partials],
+    partials: tuple[Partial, ...],
     sympy: str | Callable[..., Any],
     latex: str = "",
     *,
@@ -131,41 +158,41 @@ def _row(
     places = ", ".join(f"{{{index}}}" for index in range(arity))
     latex = latex or rf"\{name}\left({places}\right)"
     source = source or f"np.{name}({places})"
-    return Operator(name, arity, numpy, derivative, sympy, latex, source)
+    return Operator(name, arity, numpy, partials, sympy, latex, source)
 
 
 _FUNCTIONS = (
-    _row("sin", np.sin, lambda x, *, value: (np.cos(x),), "sin"),
-    _row("cos", np.cos, lambda x, *, value: (-np.sin(x),), "cos"),
-    _row("tan", np.tan, lambda x, *, value: (1.0 + value * value,), "tan"),
-    _row("sinh", np.sinh, lambda x, *, value: (np.cosh(x),), "sinh"),
-    _row("cosh", np.cosh, lambda x, *, value: (np.sinh(x),), "cosh"),
-    _row("tanh", np.tanh, lambda x, *, value: (1.0 - value * value,), "tanh"),
-    _row("arcsin", np.arcsin, lambda x, *, value: (1.0 / np.sqrt(1.0 - x * x),), "asin"),
-    _row("arccos", np.arccos, lambda x, *, value: (-1.0 / np.sqrt(1.0 - x * x),), "acos"),
-    _row("arctan", np.arctan, lambda x, *, value: (1.0 / (1.0 + x * x),), "atan"),
-    _row("exp", np.exp, lambda x, *, value: (value,), "exp"),
-    _row("log", np.log, lambda x, *, value: (1.0 / x,), "log"),
+    _row("sin", np.sin, (lambda x, *, value: np.cos(x),), "sin"),
+    _row("cos", np.cos, (lambda x, *, value: -np.sin(x),), "cos"),
+    _row("tan", np.tan, (lambda x, *, value: 1.0 + value * value,), "tan"),
+    _row("sinh", np.sinh, (lambda x, *, value: np.cosh(x),), "sinh"),
+    _row("cosh", np.cosh, (lambda x, *, value: np.sinh(x),), "cosh"),
+    _row("tanh", np.tanh, (lambda x, *, value: 1.0 - value * value,), "tanh"),
+    _row("arcsin", np.arcsin, (lambda x, *, value: 1.0 / np.sqrt(1.0 - x * x),), "asin"),
+    _row("arccos", np.arccos, (lambda x, *, value: -1.0 / np.sqrt(1.0 - x * x),), "acos"),
+    _row("arctan", np.arctan, (lambda x, *, value: 1.0 / (1.0 + x * x),), "atan"),
+    _row("exp", np.exp, (lambda x, *, value: value,), "exp"),
+    _row("log", np.log, (lambda x, *, value: 1.0 / x,), "log"),
     _row(
         "log10",
         np.log10,
-        lambda x, *, value: (1.0 / (_LN10 * x),),
+        (lambda x, *, value: 1.0 / (_LN10 * x),),
         lambda s, x: s.log(x, 10),
         r"\log_{{10}}\left({0}\right)",
     ),
-    _row("sqrt", np.sqrt, lambda x, *, value: (0.5 / value,), "sqrt", r"\sqrt{{{0}}}"),
-    _row("abs", np.abs, lambda x, *, value: (np.sign(x),), "Abs", r"\left|{0}\right|"),
+    _row("sqrt", np.sqrt, (lambda x, *, value: 0.5 / value,), "sqrt", r"\sqrt{{{0}}}"),
+    _row("abs", np.abs, (lambda x, *, value: np.sign(x),), "Abs", r"\left|{0}\right|"),
     _row(
         "sign",
         np.sign,
-        lambda x, *, value: (0.0,),
+        (lambda x, *, value: 0.0,),
         "sign",
         r"\operatorname{{sign}}\left({0}\right)",
     ),
     _row(
         "sigmoid",
         _sigmoid,
-        lambda x, *, value: (value * (1.0 - value),),
+        (lambda x, *, value: value * (1.0 - value),),
         lambda s, x: 1 / (1 + s.exp(-x)),
         r"\sigma\left({0}\right)",
         source="(1.0/(1.0 + np.exp(-({0}))))",
@@ -173,14 +200,14 @@ _FUNCTIONS = (
     _row(
         "sec",
         _reciprocal_of(np.cos),
-        lambda x, *, value: (value * np.tan(x),),
+        (lambda x, *, value: value * np.tan(x),),
         "sec",
         source="(1.0/np.cos({0}))",
     ),
     _row(
         "sech",
         _reciprocal_of(np.cosh),
-        lambda x, *, value: (-value * np.tanh(x),),
+        (lambda x, *, value: -value * np.tanh(x),),
         "sech",
         r"\operatorname{{sech}}\left({0}\right)",
         source="(1.0/np.cosh({0}))",
@@ -188,31 +215,45 @@ _FUNCTIONS = (
     _row(
         "csc",
         _reciprocal_of(np.sin),
-        lambda x, *, value: (-value / np.tan(x),),
+        (lambda x, *, value: -value / np.tan(x),),
         "csc",
         source="(1.0/np.sin({0}))",
     ),
     _row(
         "cot",
         _reciprocal_of(np.tan),
-        lambda x, *, value: (-1.0 - value * value,),
+        (lambda x, *, value: -1.0 - value * value,),
         "cot",
         source="(1.0/np.tan({0}))",
     ),
     _row(
         "inv",
         np.reciprocal,
-        lambda x, *, value: (-value * value,),
+        (lambda x, *, value: -value * value,),
         lambda s, x: 1 / x,
         r"\left({0}\right)^{{-1}}",
         source="(1.0/({0}))",
     ),
-    _row("min", _minimum, _min_partials, "Min", arity=2, source="np.minimum({0}, {1})"),
-    _row("max", _maximum, _max_partials, "Max", arity=2, source="np.maximum({0}, {1})"),
+    _row(
+        "min",
+        _minimum,
+        (_first_is_less, lambda a, b, *, value: 1.0 - np.less_equal(a, b)),
+        "Min",
+        arity=2,
+        source="np.minimum({0}, {1})",
+    ),
+    _row(
+        "max",
+        _maximum,
+        (_first_is_greater, lambda a, b, *, value: 1.0 - np.greater_equal(a, b)),
+        "Max",
+        arity=2,
+        source="np.maximum({0}, {1})",
+    ),
     _row(
         "arctan2",
         np.arctan2,
-        _arctan2_partials,
+        (_arctan2_by_y, _arctan2_by_x),
         "atan2",
         r"\operatorname{{arctan2}}\left({0}, {1}\right)",
         arity=2,
@@ -220,7 +261,7 @@ _FUNCTIONS = (
     _row(
         "hypot",
         np.hypot,
-        _hypot_partials,
+        (_hypot_by_a, _hypot_by_b),
         lambda s, a, b: s.sqrt(a**2 + b**2),
         r"\operatorname{{hypot}}\left({0}, {1}\right)",
         arity=2,

@@ -1,20 +1,144 @@
-"""What the parameters of an expression are, and giving them values."""
+"""Parameters: the constants that a fit determines, one by one or by group, and their values."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
-from srh.engine.expression import Expression, GroupedParameter, Parameter
+from srh.engine.expression import Expression, ParameterValue, Symbol
 from srh.engine.names import normalise_name
+from srh.engine.scalars import Label, finite, plain_label
 from srh.errors import ExpressionError
 from srh.text import did_you_mean
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+_set = object.__setattr__
 
-    from srh.engine.scalars import Label
+
+class Parameter(Expression):
+    """A constant to be fitted, with its value once it has one.
+
+    Raises:
+        ExpressionError: The name is unusable, or the value is not a finite number.
+    """
+
+    __slots__ = ("name", "value")
+    __match_args__ = ("name", "value")
+    name: str
+    value: float | None
+
+    def __init__(self, name: str, value: float | None = None) -> None:
+        name = normalise_name(name)
+        value = None if value is None else finite(value, f"the value of parameter {name!r}")
+        _set(self, "name", name)
+        _set(self, "value", value)
+        self._seal((name, repr(value)), ())
+
+    @property
+    def _fields(self) -> tuple[Any, ...]:
+        return (self.name, self.value)
+
+    def bind(self, value: ParameterValue) -> Parameter:
+        """Return the parameter with another value.
+
+        Raises:
+            ExpressionError: The value is a table, or not a finite number.
+        """
+        if isinstance(value, Mapping):
+            raise ExpressionError(f"parameter {self.name!r} has one value, not a table of groups")
+        return Parameter(self.name, value)
+
+
+class GroupedParameter(Expression):
+    """A constant per group of rows; the column ``label`` says which group a row belongs to.
+
+    Args:
+        label: Name of the column with the group labels (texts or numbers, matched by equality).
+        name: The parameter's name.
+        values: Value by label; may be empty before a fit.
+        default: Value of rows whose label has none; without it such a row is an error.
+
+    Raises:
+        ExpressionError: A name, label or value is unusable.
+    """
+
+    __slots__ = ("default", "label", "name", "values")
+    __match_args__ = ("label", "name", "values", "default")
+    label: str
+    name: str
+    values: Mapping[Label, float]
+    default: float | None
+
+    def __init__(
+        self,
+        label: str,
+        name: str,
+        values: Mapping[Label, float] | None = None,
+        default: float | None = None,
+    ) -> None:
+        label, name = normalise_name(label), normalise_name(name)
+        where = f"grouped parameter {name!r}"
+        table: dict[Label, float] = {}
+        for key, value in (values or {}).items():
+            plain = plain_label(key)
+            if plain in table:
+                raise ExpressionError(f"{where} has the label {plain!r} twice")
+            table[plain] = finite(value, f"the value of {where} for {plain!r}")
+        if default is not None:
+            default = finite(default, f"the default of {where}")
+        _set(self, "label", label)
+        _set(self, "name", name)
+        _set(self, "values", MappingProxyType(table))
+        _set(self, "default", default)
+        pairs = frozenset((key, repr(value)) for key, value in table.items())
+        self._seal((label, name, pairs, repr(default)), ())
+
+    @property
+    def column(self) -> str:
+        """Name of the column with the group labels."""
+        return self.label
+
+    @property
+    def _fields(self) -> tuple[Any, ...]:
+        return (self.label, self.name, dict(self.values), self.default)
+
+    def bind(self, value: ParameterValue) -> GroupedParameter:
+        """Return the parameter with another table.
+
+        Raises:
+            ExpressionError: The value is not a mapping from labels to finite numbers.
+        """
+        if not isinstance(value, Mapping):
+            raise ExpressionError(
+                f"grouped parameter {self.name!r} needs a mapping from label to value"
+            )
+        return GroupedParameter(self.label, self.name, value, self.default)
+
 
 AnyParameter: TypeAlias = Parameter | GroupedParameter
+
+
+def param(name: str, value: float | None = None) -> Parameter:
+    """Return a parameter, written as in a formula's text: ``param('a', value=1.5)``."""
+    return Parameter(name, value)
+
+
+def grouped_param(
+    label: str | Symbol,
+    name: str,
+    value: Mapping[Label, float] | None = None,
+    default: float | None = None,
+) -> GroupedParameter:
+    """Return a grouped parameter, written as in a formula's text.
+
+    Args:
+        label: Column that holds the group labels.
+        name: The parameter's name.
+        value: Initial or bound value by label.
+        default: Value for labels that have none.
+    """
+    column = label.name if isinstance(label, Symbol) else label
+    return GroupedParameter(column, name, value, default)
 
 
 def distinct_parameters(expression: Expression) -> tuple[AnyParameter, ...]:
@@ -57,9 +181,7 @@ def count_parameters(expression: Expression) -> int:
     )
 
 
-def bind_parameters(
-    expression: Expression, mapping: Mapping[str, float | Mapping[Label, float] | None]
-) -> Expression:
+def bind_parameters(expression: Expression, mapping: Mapping[str, ParameterValue]) -> Expression:
     """Return the expression with values given to parameters; the others keep theirs.
 
     Args:

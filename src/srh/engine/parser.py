@@ -32,19 +32,10 @@ from typing import TYPE_CHECKING
 
 from srh.engine import complaints
 from srh.engine.calls import read_grouped_param, read_param
-from srh.engine.expression import (
-    MAX_NODES,
-    Binary,
-    Expression,
-    Function,
-    GroupedParameter,
-    Number,
-    Parameter,
-    Symbol,
-    Unary,
-)
+from srh.engine.expression import MAX_NODES, Binary, Expression, Function, Number, Symbol, Unary
 from srh.engine.names import CALLS, CONSTANTS, RESERVED, normalise_columns, normalise_name
 from srh.engine.operators import ALIASES, FUNCTIONS, OPERATORS
+from srh.engine.parameters import GroupedParameter, Parameter
 from srh.engine.tokens import (
     MAX_TEXT,
     Token,

@@ -24,18 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from srh.engine.columns import Table, read_table
-from srh.engine.expression import (
-    Binary,
-    Expression,
-    Function,
-    GroupedParameter,
-    Number,
-    Parameter,
-    Symbol,
-    Unary,
-)
+from srh.engine.expression import Binary, Expression, Function, Number, Symbol, Unary
 from srh.engine.frame import Frame
 from srh.engine.kernels import KERNELS, POWERS, Kernel
+from srh.engine.parameters import GroupedParameter, Parameter
 from srh.engine.plan import Plan, make_plan
 from srh.errors import ExpressionError, UnboundParameterError
 
@@ -117,13 +109,6 @@ class _Compiler:
         return self.add((kernel.name, *key_args), node)
 
 
-def _real(value: Any) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
-
-
 @lru_cache(maxsize=64)
 def compile_program(expression: Expression) -> Program:
     """Compile an expression into a flat program.
@@ -142,7 +127,7 @@ def compile_program(expression: Expression) -> Program:
     with np.errstate(all="ignore"):
         for node in expression.iter_postorder():
             if isinstance(node, Number):
-                stack.append(compiler.constant(_real(node.value)))
+                stack.append(compiler.constant(float(node.value)))
             elif isinstance(node, GroupedParameter):
                 stack.append(compiler.parameter(node.name, by_rows=True))
             elif isinstance(node, Parameter):
@@ -153,16 +138,10 @@ def compile_program(expression: Expression) -> Program:
                 arity = len(node.operands)
                 args = tuple(stack[len(stack) - arity :])
                 del stack[len(stack) - arity :]
-                stack.append(compiler.operation(_operator_name(node), args))
+                stack.append(compiler.operation(node.operator.name, args))
             else:
                 raise ExpressionError(f"{type(node).__name__} cannot be evaluated row by row")
     return Program(_reachable(compiler.nodes, stack[-1]), tuple(compiler.slots))
-
-
-def _operator_name(node: Unary | Binary | Function) -> str:
-    if isinstance(node, Unary):
-        return "neg"
-    return node.op if isinstance(node, Binary) else node.name
 
 
 def _reachable(nodes: Sequence[Node], root: int) -> tuple[Node, ...]:

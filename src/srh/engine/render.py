@@ -5,18 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from srh.engine.expression import (
-    Binary,
-    Expression,
-    Function,
-    GroupedParameter,
-    Number,
-    NumberFormat,
-    Parameter,
-    Symbol,
-    Unary,
-)
+from srh.engine.expression import Binary, Expression, Function, Number, NumberFormat, Symbol, Unary
 from srh.engine.names import quote
+from srh.engine.parameters import GroupedParameter, Parameter
 from srh.errors import ExpressionError
 
 if TYPE_CHECKING:

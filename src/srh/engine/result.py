@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from srh.engine.expression import Expression, GroupedParameter
+from srh.engine.expression import Expression
+from srh.engine.parameters import GroupedParameter
 from srh.engine.program import evaluate
 from srh.engine.uncertainty import Uncertainty, blocked_uncertainty, uncertainty
 

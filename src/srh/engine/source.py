@@ -11,16 +11,8 @@ import keyword
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from srh.engine.expression import (
-    Binary,
-    Expression,
-    Function,
-    GroupedParameter,
-    Number,
-    Parameter,
-    Symbol,
-    Unary,
-)
+from srh.engine.expression import Binary, Expression, Function, Number, Symbol, Unary
+from srh.engine.parameters import GroupedParameter, Parameter
 from srh.engine.render import ATOM, PRECEDENCE, PRODUCT, SIGN, SUM
 from srh.errors import ExpressionError
 

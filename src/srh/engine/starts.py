@@ -107,7 +107,7 @@ class StartMaker:
         rng: np.random.Generator,
     ) -> None:
         self._program, self._table, self._target = program, table, target
-        self._nonlinear, self._given, self._rng = bits(nonlinear), given, rng
+        self._given, self._rng = given, rng
         self._parents: list[list[tuple[int, int]]] = [[] for _ in program.nodes]
         for position, node in enumerate(program.nodes):
             for index, arg in enumerate(node.args):
@@ -117,6 +117,8 @@ class StartMaker:
             for position, node in enumerate(program.nodes)
             if node.kind == "parameter"
         }
+        # One that has folded away, as in param('a')**0, changes nothing: any value will do.
+        self._nonlinear = [k for k in bits(nonlinear) if k in self._leaf]
         self._in_wave = self._mark_waves()
         self._waves = Waves(program, table, target, self._parents, rng)
 

@@ -69,9 +69,3 @@ def _combine(
     if name == "/":
         return affine[node.args[0]], bent_below | affine[node.args[1]]
     return 0, node.mask
-
-
-def is_affine(program: Program, position: int, mask: int) -> bool:
-    """Say whether one node is jointly affine in all parameters of ``mask``."""
-    part = Program(program.nodes[: position + 1], program.parameters)
-    return linear_parameters(part) & mask == mask

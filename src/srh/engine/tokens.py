@@ -30,6 +30,7 @@ _TOKEN = re.compile(
     | (?P<quoted>`(?:[^`]++|``)*+`)
     | (?P<string>'(?:[^'\\\n]++|\\.)*+'|"(?:[^"\\\n]++|\\.)*+")
     | (?P<other>//|:=|==|.)
+    | \Z  # blanks at the end must match too, or they are tried again from each of them
     )""",
     re.VERBOSE,
 )
@@ -74,7 +75,9 @@ def tokenize(text: str, start: int = 0) -> Iterator[Token]:
     """Yield the tokens of ``text`` from offset ``start``, then one of kind ``end``."""
     new = tuple.__new__  # half the time of calling Token
     for match in _TOKEN.finditer(text, start):
-        kind = match.lastgroup or "other"
+        kind = match.lastgroup
+        if kind is None:  # the end
+            break
         piece = match[kind]
         end = match.end()
         if kind == "op":

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Literal
 
 import psutil
 
 from srh.errors import FormatError, HarnessError
-from srh.evaluation.protocol import EvaluationResult, Provenance, Request
+from srh.evaluation.protocol import EvaluationResult, Request
 from srh.evaluation.provenance import describe
 from srh.evaluation.records import (
     Record,
@@ -25,6 +26,7 @@ from srh.text import one_line
 from srh.trials import Trial, TrialSource, read_source
 from srh.vault import record_holdout_look
 
+_MOST_WORKERS = 256  # each is a thread here and a process with its pipes
 Origin = Literal["evaluated", "kept", "unverified", "not evaluated"]
 
 
@@ -80,14 +82,14 @@ def evaluate_trials(
 
 def evaluate_one(task: Task, trial: Trial, *, force: bool = False) -> Entry:
     """Return a trial's current result, or evaluate it and store what comes of it."""
-    request = make_request(task)
     source = read_accepted(task, trial)
     if isinstance(source, EvaluationResult):
         return Entry(trial, "evaluated", source)
     if not force:
-        record = load_record(trial, provenance_now(task, request, source))
+        record = stored_record(task, trial, source)
         if record.state == "current":
             return Entry(trial, "kept", record.result)
+    request = make_request(task)
     evaluation = evaluate_source(task, request, source)
     return store(task, trial, request, evaluation)
 
@@ -100,7 +102,8 @@ def evaluate_source(task: Task, request: Request, source: TrialSource) -> Evalua
 def store(task: Task, trial: Trial, request: Request, evaluation: Evaluation) -> Entry:
     """Store an evaluation in the trial's folder and return its entry.
 
-    A result that cannot be stored is still shown, with the reason.
+    If it cannot be stored, that is our own failure, and takes the result's place: it must not pass
+    unnoticed.
     """
     try:
         store_record(trial, evaluation, portable_request(request, trial, task.data_path))
@@ -112,7 +115,7 @@ def store(task: Task, trial: Trial, request: Request, evaluation: Evaluation) ->
 
 def stored_entry(task: Task, trial: Trial) -> Entry:
     """Return what is stored for a trial, evaluating nothing."""
-    record = stored_record(task, trial)
+    record = stored_record(task, trial, read_accepted(task, trial))
     origin: dict[str, Origin] = {
         "absent": "not evaluated",
         "current": "kept",
@@ -121,12 +124,19 @@ def stored_entry(task: Task, trial: Trial) -> Entry:
     return Entry(trial, origin[record.state], record.result, record.reason)
 
 
-def stored_record(task: Task, trial: Trial) -> Record:
-    """Return a trial's stored result, judged against what it would rest on now."""
-    source = read_accepted(task, trial)
+def stored_record(task: Task, trial: Trial, source: TrialSource | EvaluationResult) -> Record:
+    """Return a trial's stored result, judged against what it would rest on now.
+
+    Args:
+        task: The task.
+        trial: The trial.
+        source: What `read_accepted` says of the trial.
+    """
     if isinstance(source, EvaluationResult):
         return load_record(trial, None)
-    return load_record(trial, provenance_now(task, make_request(task), source))
+    request = make_request(task)
+    now = describe(request, data=task.data_digest, trial=source.digest, task=task.digest)
+    return load_record(trial, now)
 
 
 def evaluate_holdout(
@@ -152,6 +162,7 @@ def evaluate_holdout(
         task.holdout_digest,
         {
             "task": task.name,
+            "looked_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "trials": {
                 trial.id: None if isinstance(source, EvaluationResult) else source.digest
                 for trial, source in zip(trials, sources, strict=True)
@@ -192,11 +203,6 @@ def make_request(task: Task, *, final: bool = False) -> Request:
         rowwise=task.spec.rowwise,
         seed=task.spec.seed,
     )
-
-
-def provenance_now(task: Task, request: Request, source: TrialSource) -> Provenance:
-    """Return what a result would rest on if it were made now."""
-    return describe(request, data=task.data_digest, trial=source.digest, task=task.digest)
 
 
 def read_accepted(task: Task, trial: Trial) -> TrialSource | EvaluationResult:
@@ -244,5 +250,6 @@ def _completed(
         return
     import joblib
 
-    pool = joblib.Parallel(n_jobs=jobs, prefer="threads", return_as="generator_unordered")
+    workers = min(jobs, len(trials), _MOST_WORKERS)
+    pool = joblib.Parallel(n_jobs=workers, prefer="threads", return_as="generator_unordered")
     yield from pool(joblib.delayed(work)(trial) for trial in trials)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import time
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
-from srh.context import DataSpec, load_dataset
+from srh.context import Dataset, load_dataset
 from srh.evaluation.formula_trial import FormulaContender
 from srh.evaluation.protocol import EvaluationResult, Request, Usage
 from srh.evaluation.provenance import describe, digest_data
 from srh.evaluation.scorer import TrialFailedError, score
 from srh.metrics import require_known
 from srh.sandbox.limits import limit_memory, memory_status
-from srh.tasks import task_beside
-from srh.trials import TrialSource, read_source
+from srh.tasks import declared_data
+from srh.text import one_line
+from srh.trials import TrialSource, read_source, refuse_own_pickle
 
 
 def evaluate_request(request: Request, folder: Path) -> EvaluationResult:
@@ -30,28 +33,34 @@ def evaluate_request(request: Request, folder: Path) -> EvaluationResult:
         SrhError: The request, the data or the trial's folder cannot be used; a trial that fails
             is a result instead.
     """
+    started = time.monotonic()
     require_known(request.metrics)
     data_path = folder / request.dataset_path
+    refuse_own_pickle(folder / request.trial_dir, data_path)
+    spec = request.data or declared_data(data_path)
+    # What the numbers rest on includes how the data were read, whoever said it.
+    request = msgspec.structs.replace(request, data=spec)
     source = read_source(folder / request.trial_dir)
     provenance = describe(request, data=digest_data(data_path), trial=source.digest)
+    dataset = load_dataset(data_path, spec)  # the task's, so the trial need not pay for them
     _warm_up()
     limit_memory(request.limits)
     try:
-        result = _score(request, source, data_path)
+        result = _score(request, source, dataset)
     except TrialFailedError as failure:
         result = EvaluationResult.failed(failure.outcome, str(failure), request.metrics)
-    except MemoryError:
-        limit = f"{request.limits.memory_mb:g} MiB"
+    except MemoryError as error:
+        message = f"memory limit of {request.limits.memory_mb:g} MiB exceeded"
+        detail = one_line(str(error))
         result = EvaluationResult.failed(
-            "memory", f"memory limit of {limit} exceeded", request.metrics
+            "memory", f"{message}: {detail}" if detail else message, request.metrics
         )
-    return dataclasses.replace(result, usage=_usage(), provenance=provenance)
+    return dataclasses.replace(result, usage=_usage(started), provenance=provenance)
 
 
-def _score(request: Request, source: TrialSource, data_path: Path) -> EvaluationResult:
+def _score(request: Request, source: TrialSource, dataset: Dataset) -> EvaluationResult:
     if source.kind != "formula":
         raise TrialFailedError("error", f"{source.kind} trials cannot be evaluated by this version")
-    dataset = load_dataset(data_path, request.data or _declared(data_path))
     (content,) = source.files.values()
     return score(request, dataset, FormulaContender(content, request, dataset))
 
@@ -64,17 +73,11 @@ def _warm_up() -> None:
     np.linalg.qr(np.ones((64, 64)) @ np.eye(64))
 
 
-def _declared(data_path: Path) -> DataSpec:
-    """Return how the task beside a data file, if there is one, declares it to be read."""
-    task = task_beside(data_path)
-    return task.spec.data.spec() if task else DataSpec()
-
-
-def _usage() -> Usage:
+def _usage(started: float) -> Usage:
     times = os.times()
     peak = memory_status("VmHWM")
     return Usage(
-        wall_s=0.0,  # the parent measures it
+        wall_s=time.monotonic() - started,
         cpu_s=times.user + times.system,
         peak_memory_mb=None if peak is None else peak / 2**20,
     )

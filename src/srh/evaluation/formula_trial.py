@@ -5,28 +5,25 @@ A formula contains no code, so nothing needs to be confined: the grammar is the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from srh.context import AgentContext, Dataset, SplitOptions
 from srh.engine import Expression, FitResult, Symbol, parse
-from srh.errors import (
-    ExpressionError,
-    FitError,
-    MissingVariableError,
-    ParseError,
-    UnboundParameterError,
+from srh.errors import FormulaError
+from srh.evaluation.protocol import Estimate, Fitted, Request
+from srh.evaluation.scorer import (
+    Answer,
+    Rows,
+    TrialFailedError,
+    Values,
+    require_same,
+    target_scale,
 )
-from srh.evaluation.protocol import Fitted, Request
-from srh.evaluation.scorer import Answer, Rows, TrialFailedError, require_same, target_scale
-from srh.evaluator import DefaultEvaluator, fit_equation
+from srh.evaluator import fit_equation
 from srh.evaluator.utils import calc_complexity
 from srh.text import harmless
-
-_REFUSALS = (ParseError, ExpressionError, FitError, MissingVariableError, UnboundParameterError)
 
 
 class FormulaContender:
@@ -44,13 +41,11 @@ class FormulaContender:
             TrialFailedError: It does not parse.
         """
         self._request = request
-        self._context = AgentContext.from_dataset(
-            dataset, evaluator=DefaultEvaluator, args=SplitOptions(seed=request.seed)
-        )
+        self._context = AgentContext.from_dataset(dataset, args=SplitOptions(seed=request.seed))
         self._features = dataset.features
         self._per_fold: list[FitResult] = []
         try:
-            text = source.decode("utf-8")
+            text = source.decode("utf-8").rstrip()
         except UnicodeDecodeError as error:
             raise TrialFailedError("error", "formula.txt: not UTF-8 text") from error
         self._formula = self._parse(text, dataset.target)
@@ -65,12 +60,12 @@ class FormulaContender:
             complexity=calc_complexity(fit.expression),
         )
 
-    def check_roundtrip(self, train: Rows, validation: Rows, predictions: Sequence[float]) -> None:
+    def check_roundtrip(self, train: Rows, validation: Rows, predictions: Values) -> None:
         """Print the fitted formula, parse it again, and evaluate the rows in reverse order."""
         again = self._parse(str(self._per_fold[-1].expression), target=None)
         reversed_predictions = self._evaluate(again, validation[::-1])
         require_same(
-            np.asarray(predictions, dtype=np.float64),
+            predictions,
             reversed_predictions[::-1],
             scale=target_scale(self._context.take(train).data[self._context.target]),
             tolerance=self._request.tolerance,
@@ -90,7 +85,7 @@ class FormulaContender:
     def _parse(self, text: str, target: str | None) -> Expression:
         try:
             return parse(text, variables=self._features, target=target)
-        except _REFUSALS as error:
+        except FormulaError as error:
             raise TrialFailedError("error", f"formula.txt: {harmless(str(error))}") from error
 
     def _fit(self, train: Rows) -> FitResult:
@@ -98,18 +93,18 @@ class FormulaContender:
             return fit_equation(
                 self._formula, Symbol(self._context.target), self._context.take(train)
             )
-        except _REFUSALS as error:
+        except FormulaError as error:
             message = f"the fit on the training rows failed: {harmless(str(error))}"
             raise TrialFailedError("error", message) from error
 
-    def _evaluate(self, expression: Expression, rows: Rows) -> npt.NDArray[np.float64]:
+    def _evaluate(self, expression: Expression, rows: Rows) -> Values:
         try:
             return expression.evaluate(self._context.take(rows).data)
-        except _REFUSALS as error:
+        except FormulaError as error:
             raise TrialFailedError("error", harmless(str(error))) from error
 
 
-def _plain(values: Any) -> dict[str, Any]:
+def _plain(values: Any) -> dict[str, Estimate]:
     """Return parameters as JSON values: group labels become text, unknown values None."""
     return {
         name: (

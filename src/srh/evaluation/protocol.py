@@ -7,7 +7,7 @@ other fields have defaults. Relative paths count from the folder of the request'
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -32,6 +32,8 @@ Outcome = Literal[
     "bad_result",
     "harness",
 ]
+Estimate: TypeAlias = float | dict[str, float | None] | None
+"""A parameter's value or standard error; that of a grouped parameter by label, as text."""
 SandboxLevel = Literal["none needed", "full", "unsafe"]
 
 
@@ -103,8 +105,8 @@ class Fitted:
     """
 
     formula: str
-    parameters: dict[str, Any] = field(default_factory=dict)
-    standard_errors: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Estimate] = field(default_factory=dict)
+    standard_errors: dict[str, Estimate] = field(default_factory=dict)
     message: str = ""
     per_fold: list[str] = field(default_factory=list)
 
@@ -129,7 +131,8 @@ class Usage:
     """What an evaluation took.
 
     Attributes:
-        wall_s: Elapsed time in seconds, process start included.
+        wall_s: Elapsed time in seconds. The parent counts the child's whole life; a child that was
+            started by hand, from its request on.
         cpu_s: Processor time in seconds.
         peak_memory_mb: Largest resident size in MiB; None where it was not seen.
     """

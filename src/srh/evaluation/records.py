@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -43,14 +44,12 @@ class Record:
         reason: Why it is unverified.
         result: What it says; None where it is absent or cannot be read.
         evaluated_at: When it was made, as it says.
-        sealed: Whether it carries this user's seal.
     """
 
     state: State
     reason: str | None = None
     result: EvaluationResult | None = None
     evaluated_at: str | None = None
-    sealed: bool = False
 
 
 def load_record(trial: Trial, current: Provenance | None) -> Record:
@@ -81,16 +80,16 @@ def load_record(trial: Trial, current: Provenance | None) -> Record:
             "unverified", "not sealed by you: planted, edited or from elsewhere", result, stamp
         )
     if result.outcome == "harness":
-        return Record("unverified", "made while srh itself had failed", result, stamp, sealed=True)
+        return Record("unverified", "made while srh itself had failed", result, stamp)
     changed = differences(result.provenance, current)
     if changed:
-        reason = f"out of date: {', '.join(changed)} changed"
-        return Record("unverified", reason, result, stamp, sealed=True)
-    return Record("current", None, result, stamp, sealed=True)
+        reason = f"out of date: {', '.join(map(differing, changed))} changed"
+        return Record("unverified", reason, result, stamp)
+    return Record("current", None, result, stamp)
 
 
 def differences(then: Provenance | None, now: Provenance | None) -> list[str]:
-    """Return the names of what two results rest on differently.
+    """Return the fields of provenance in which two results differ.
 
     The machine is left out: the same digests and versions elsewhere are the same evaluation, whose
     last bits `srh verify` judges.
@@ -98,11 +97,12 @@ def differences(then: Provenance | None, now: Provenance | None) -> list[str]:
     if then is None or now is None:
         return ["provenance"]
     names = ("trial", "task", "data", "evaluator", "request", "versions")
-    return [
-        name if name == "versions" else f"{name} digest"
-        for name in names
-        if getattr(then, name) != getattr(now, name)
-    ]
+    return [name for name in names if getattr(then, name) != getattr(now, name)]
+
+
+def differing(field: str) -> str:
+    """Return what a field of provenance is to a reader: most are digests."""
+    return field if field in ("provenance", "versions", "metrics") else f"{field} digest"
 
 
 def store_record(trial: Trial, evaluation: Evaluation, request: Request) -> None:
@@ -135,6 +135,7 @@ def store_record(trial: Trial, evaluation: Evaluation, request: Request) -> None
         with open_folder(trial.folder) as folder:
             _keep_old(folder)
             for name, content in files.items():
+                _clear_way(folder, name)
                 write_whole(name, content, folder=folder)
     except (OSError, FileRefusedError) as error:
         detail = getattr(error, "strerror", None) or error
@@ -153,6 +154,8 @@ def _read(trial: Trial) -> dict[str, Any] | None:
             os.stat(RESULT_FILE, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
             return None
+        except OSError as error:  # a folder that may be listed, but not entered
+            raise FileRefusedError(f"{RESULT_FILE}: {error.strerror}") from error
         content = read_regular(RESULT_FILE, _LIMIT, folder=folder)
     body = read_json(content, RESULT_FILE)
     if not isinstance(body, dict):
@@ -162,7 +165,7 @@ def _read(trial: Trial) -> dict[str, Any] | None:
 
 def _keep_old(folder: int) -> None:
     """Give whatever is called ``result.json`` a name in the history, following nothing."""
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    stamp = _stamp()
     history = _open_history(folder, stamp)
     try:
         # A second name first: the result stays in its place until the new one replaces it.
@@ -183,6 +186,13 @@ def _keep_old(folder: int) -> None:
         os.close(history)
 
 
+def _clear_way(folder: int, name: str) -> None:
+    """Give a folder that has the name of a file of ours another: no file could replace it."""
+    with contextlib.suppress(FileNotFoundError):
+        if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            os.rename(name, f"{_stamp()}.{name}", src_dir_fd=folder, dst_dir_fd=folder)
+
+
 def _open_history(folder: int, stamp: str) -> int:
     """Return a descriptor of ``history/``; whatever else has that name is moved aside."""
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -194,3 +204,7 @@ def _open_history(folder: int, stamp: str) -> int:
         except NotADirectoryError:  # a file, or with O_DIRECTORY a link too
             os.rename(HISTORY, f"{stamp}.{HISTORY}", src_dir_fd=folder, dst_dir_fd=folder)
     raise NotADirectoryError(errno.ENOTDIR, "something keeps taking the name 'history'")
+
+
+def _stamp() -> str:
+    return datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")

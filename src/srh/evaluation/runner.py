@@ -31,9 +31,9 @@ from srh.formats import read_json
 from srh.metrics import Aggregation, require_known
 from srh.sandbox.limits import Limits
 from srh.sandbox.supervise import Ended, supervise
-from srh.tasks import EvaluatorRef
+from srh.tasks import EvaluatorRef, declared_data
 from srh.text import harmless
-from srh.trials import TrialSource, read_source
+from srh.trials import TrialSource, read_source, refuse_own_pickle
 
 _RESULT_LIMIT = 64 << 20
 _ERROR_CHARS = 2000
@@ -91,8 +91,10 @@ def evaluate_trial(  # noqa: PLR0913 - its first six arguments are the protocol'
         The result, a failed trial's included. Nothing is written into the trial's folder.
 
     Raises:
-        SrhError: The trial's folder cannot be read, a metric is unknown, or the request is wrong.
+        SrhError: The trial's folder cannot be read, a metric is unknown, or the request or the task
+            beside the data is wrong.
     """
+    refuse_own_pickle(Path(trial_dir), Path(dataset_path))
     source = read_source(Path(trial_dir))
     limits = dataclasses.replace(limits or Limits(), wall_s=timeout)
     request = Request(
@@ -101,7 +103,7 @@ def evaluate_trial(  # noqa: PLR0913 - its first six arguments are the protocol'
         metrics=list(metrics),
         partitions=[(list(map(int, train)), list(map(int, rows))) for train, rows in partitions],
         tolerance=tolerance,
-        data=data,
+        data=data or declared_data(Path(dataset_path)),
         aggregation=dict(aggregation or {}),
         evaluator=evaluator or EvaluatorRef(),
         limits=limits,

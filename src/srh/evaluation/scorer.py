@@ -13,7 +13,6 @@ Rows that no fold names (a holdout, say) are never looked at.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -28,6 +27,7 @@ from srh.metrics import Score, aggregate, score_predictions
 _SHOWN_ROWS = 3
 
 Rows = npt.NDArray[np.int64]
+Values = npt.NDArray[np.float64]
 
 
 class TrialFailedError(SrhError):
@@ -67,7 +67,7 @@ class Contender(Protocol):
             TrialFailedError: The trial fails in this fold.
         """
 
-    def check_roundtrip(self, train: Rows, validation: Rows, predictions: Sequence[float]) -> None:
+    def check_roundtrip(self, train: Rows, validation: Rows, predictions: Values) -> None:
         """Save what was fitted, load it elsewhere, and compare its predictions.
 
         Raises:
@@ -116,7 +116,7 @@ def _score_fold(
     answer = contender.answer(train, validation)
     predictions = checked_predictions(answer.predictions, validation)
     if index == 0:
-        contender.check_roundtrip(train, validation, predictions.tolist())
+        contender.check_roundtrip(train, validation, predictions)
     return score_predictions(
         dataset.y[validation],
         predictions,
@@ -126,7 +126,7 @@ def _score_fold(
     )
 
 
-def checked_predictions(predictions: object, rows: Rows) -> npt.NDArray[np.float64]:
+def checked_predictions(predictions: object, rows: Rows) -> Values:
     """Return predictions as a float64 vector with one finite value per row, or refuse them.
 
     Args:
@@ -158,8 +158,8 @@ def checked_predictions(predictions: object, rows: Rows) -> npt.NDArray[np.float
 
 
 def require_same(
-    first: npt.NDArray[np.float64],
-    second: npt.NDArray[np.float64],
+    first: Values,
+    second: Values,
     *,
     scale: float,
     tolerance: float,
@@ -184,10 +184,12 @@ def require_same(
         )
 
 
-def target_scale(y: npt.NDArray[np.float64]) -> float:
+def target_scale(y: Values) -> float:
     """Return the target's scale: its standard deviation, or its size where it is constant."""
-    spread = float(np.std(y))
-    return spread if spread > 0 else float(np.max(np.abs(y), initial=0.0)) or 1.0
+    size = float(np.max(np.abs(y), initial=0.0)) or 1.0
+    # Of numbers near one, so that the squares neither overflow nor vanish: against an infinite
+    # scale any two predictions would count as the same.
+    return float(np.std(y / size)) * size or size
 
 
 def _all_training_rows(request: Request, n_rows: int) -> Rows:

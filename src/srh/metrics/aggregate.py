@@ -10,6 +10,7 @@ import msgspec
 from srh.errors import MetricError
 from srh.metrics.score import Score, Status
 from srh.metrics.spec import Aggregation
+from srh.text import plural
 
 _SHOWN = 3  # reasons, and folds per reason, that are spelt out
 # A contract that was broken outweighs evidence that was lacking, and both a missing meaning.
@@ -71,7 +72,7 @@ def _why_missing(scores: Sequence[Score]) -> tuple[Status, str]:
     parts = [f"{_name_folds(folds)}: {message}" for message, folds in folds_of.items()]
     hidden = sum(len(folds) for folds in list(folds_of.values())[_SHOWN:])
     if hidden:
-        parts[_SHOWN:] = [f"and {hidden} more fold{'s' if hidden > 1 else ''}"]
+        parts[_SHOWN:] = [f"and {plural(hidden, 'more fold')}"]
     gravest = missing[0][1]
     return gravest.status, f"{gravest.code}: {'; '.join(parts)}"
 

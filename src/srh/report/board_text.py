@@ -17,11 +17,10 @@ from srh.report.cells import (
     markdown,
     number,
     plain_table,
-    plural,
     print_table,
 )
 from srh.report.leaderboard import Board, Column, Row
-from srh.text import one_line
+from srh.text import one_line, plural
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,8 +38,8 @@ def print_board(board: Board, console: Console) -> None:
     ranked = [row for row in board.rows if row.rank is not None]
     others = [row for row in board.rows if row.rank is None]
     if ranked:
-        shown, described = _that_fit(board, ranked, console.width)
-        print_table(_ranked_table(board, ranked, shown, described=described), console)
+        shown, room = _that_fit(board, ranked, console.width)
+        print_table(_ranked_table(board, ranked, shown, room), console)
         hidden = [column.name for column in board.columns if column not in shown]
         if hidden:
             console.print(
@@ -180,24 +179,25 @@ def _name(row: Row) -> str:
     return one_line(row.trial, _TRIAL_WIDTH)
 
 
-def _that_fit(board: Board, rows: Sequence[Row], width: int) -> tuple[list[Column], bool]:
-    """Return the metrics for which there is room, and whether descriptions have room too."""
+def _that_fit(board: Board, rows: Sequence[Row], width: int) -> tuple[list[Column], int]:
+    """Return the metrics for which there is room, and the width left for descriptions, or 0."""
     from rich.cells import cell_len
 
-    left = width - len(str(len(rows))) - GAP - max(cell_len(_name(row)) for row in rows)
+    widest = max(cell_len(name) for name in ("trial", *map(_name, rows)))
+    left = width - len(str(len(rows))) - GAP - widest
     shown: list[Column] = []
     for column, title in zip(board.columns, _titles(board, board.columns), strict=True):
         cells = [title, *(number(row.metrics[column.name]) for row in rows)]
         left -= GAP + max(map(cell_len, cells))
         if shown and left < 0:
-            return shown, False
+            return shown, 0
         shown.append(column)
-    return shown, left >= GAP + _DESCRIPTION_WIDTH and any(row.description for row in rows)
+    room = left - GAP
+    described = room >= _DESCRIPTION_WIDTH and any(row.description for row in rows)
+    return shown, room if described else 0
 
 
-def _ranked_table(
-    board: Board, rows: Sequence[Row], columns: Sequence[Column], *, described: bool
-) -> Table:
+def _ranked_table(board: Board, rows: Sequence[Row], columns: Sequence[Column], room: int) -> Table:
     from rich.text import Text
 
     table = plain_table()
@@ -205,12 +205,13 @@ def _ranked_table(
     table.add_column("trial", no_wrap=True)
     for title in _titles(board, columns):
         table.add_column(title, justify="right", no_wrap=True)
-    if described:
-        table.add_column("description", no_wrap=True, overflow="ellipsis")
+    if room:
+        # Cut here: a table that is too wide would cut the numbers as well.
+        table.add_column("description", no_wrap=True, overflow="ellipsis", max_width=room)
     for row in rows:
         cells = [str(row.rank), _name(row)]
         cells += [number(row.metrics[column.name]) for column in columns]
-        if described:
+        if room:
             cells.append(one_line(row.description))
         table.add_row(*map(Text, cells))
     return table

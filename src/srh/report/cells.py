@@ -63,11 +63,6 @@ def better_end(direction: Direction) -> str:
     return "lower is better" if direction == "minimize" else "higher is better"
 
 
-def plural(count: int, noun: str) -> str:
-    """Return ``"1 fold"`` or ``"5 folds"``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def console(*, stderr: bool = False) -> Console:
     """Return a console that prints text as it is: no markup, no emoji, no guessed colours.
 

@@ -9,10 +9,9 @@ from srh.errors import FormatError, SrhError, UsageError
 from srh.evaluation.batch import make_request, read_accepted
 from srh.evaluation.protocol import EvaluationResult
 from srh.project import Project
-from srh.report.cells import plural
 from srh.report.stored import Tasks, name_trial
 from srh.tasks import Task, check_task, load_task
-from srh.text import one_line
+from srh.text import one_line, plural
 from srh.trials import Trial, read_spec
 
 
@@ -54,7 +53,7 @@ def check_names(project: Project, names: Sequence[str]) -> list[Checked]:
 
 def checked_lines(checked: Checked) -> list[str]:
     """Return what checking found as lines to print."""
-    verdict = "ok" if not checked.problems else f"{plural(len(checked.problems), 'problem')}"
+    verdict = "ok" if not checked.problems else plural(len(checked.problems), "problem")
     lines = [f"{one_line(checked.name)}: {verdict}"]
     lines += [f"  {one_line(fact, 600)}" for fact in checked.facts]
     return lines + [f"  problem: {problem}" for problem in checked.problems]

@@ -10,6 +10,7 @@ import msgspec
 
 from srh.errors import UsageError
 from srh.evaluation.protocol import Provenance
+from srh.evaluation.records import differing
 from srh.project import Project
 from srh.report.leaderboard import require_metric
 from srh.report.paired import Paired, compare_folds
@@ -146,10 +147,9 @@ def _refuse_incomparable(
     problems = []
     for other, gap in zip(others, gaps, strict=True):
         if gap:
-            differing = ", ".join(name if name == "metrics" else f"{name} digest" for name in gap)
             problems.append(
                 f"{one_line(baseline.trial.name)} and {one_line(other.trial.name)} are not "
-                f"comparable: they differ in {differing}"
+                f"comparable: they differ in {', '.join(map(differing, gap))}"
             )
     if problems:
         raise UsageError("\n".join([*problems, "--force compares them all the same"]))

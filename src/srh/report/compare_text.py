@@ -12,13 +12,12 @@ from srh.report.cells import (
     markdown,
     number,
     plain_table,
-    plural,
     print_table,
     signed,
 )
 from srh.report.compare import Comparison, Comparisons
 from srh.report.paired import Paired
-from srh.text import one_line
+from srh.text import one_line, plural
 
 if TYPE_CHECKING:
     from rich.console import Console

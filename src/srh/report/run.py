@@ -16,7 +16,7 @@ from srh.evaluation.batch import (
 from srh.project import Project
 from srh.report.leaderboard import Board, build_board, read_descriptions, require_metric
 from srh.report.progress import progress
-from srh.report.stored import name_trials
+from srh.report.stored import name_trials, no_trial
 from srh.tasks import Task
 from srh.text import one_line
 from srh.trials import Trial, ignored_folders, list_trials
@@ -67,7 +67,7 @@ def run_task(
     everyone = list_trials(project, task.name)
     trials = _of_task(project, task, names) if names else everyone
     if not trials:
-        raise no_trial(task)
+        raise no_trial(task.name)
     workers = jobs or default_jobs(task)
     look = None
     with progress(len(trials)) as report:
@@ -93,16 +93,9 @@ def stored_board(project: Project, task: Task, *, rank_by: str | None = None) ->
     require_metric(task, rank_by)
     trials = list_trials(project, task.name)
     if not trials:
-        raise no_trial(task)
+        raise no_trial(task.name)
     entries = [stored_entry(task, trial) for trial in trials]
     return _board(project, task, entries, rank_by)
-
-
-def no_trial(task: Task) -> UsageError:
-    """Return the error of a task without trials."""
-    return UsageError(
-        f"task {task.name} has no trial yet; `srh new trial {task.name} ID` makes one"
-    )
 
 
 def _of_task(project: Project, task: Task, names: Sequence[str]) -> list[Trial]:

@@ -14,6 +14,7 @@ constants that the data hardly determine may differ by more than what they predi
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -21,7 +22,8 @@ import msgspec
 import numpy as np
 
 from srh.evaluation.protocol import EvaluationResult, Provenance
-from srh.evaluation.records import differences
+from srh.evaluation.records import differences, differing
+from srh.evaluation.scorer import target_scale
 from srh.report.compare import provenance_differences
 from srh.text import one_line
 
@@ -73,9 +75,10 @@ def metric_scales(target: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, fl
     Args:
         target: The target, shape (n,).
     """
-    spread = float(np.std(target)) or float(np.max(np.abs(target), initial=0.0)) or 1.0
+    spread = target_scale(target)
+    spread_squared = min(spread * spread, sys.float_info.max)
     unitless = dict.fromkeys(("mape", "r2", "pearson_r", "spearman_r"), 1.0)
-    return {"rmse": spread, "mae": spread, "mse": spread**2, **unitless}
+    return {"rmse": spread, "mae": spread, "mse": spread_squared, **unitless}
 
 
 def _changed_digests(then: Provenance | None, now: Provenance | None) -> list[str]:
@@ -85,9 +88,8 @@ def _changed_digests(then: Provenance | None, now: Provenance | None) -> list[st
     lines = []
     for name in differences(then, now):
         if name != "versions":
-            field = name.removesuffix(" digest")
-            one, two = (_short(getattr(side, field)) for side in (then, now))
-            lines.append(f"{name}: stored {one}, now {two}")
+            one, two = (_short(getattr(side, name)) for side in (then, now))
+            lines.append(f"{differing(name)}: stored {one}, now {two}")
     return lines
 
 

@@ -62,15 +62,10 @@ def make_page(task: Task, trial: Trial) -> Page:
     except SrhError:
         spec = None  # reading the source fails for the same reason, and says it
     source = read_accepted(task, trial)
-    refused = isinstance(source, EvaluationResult)
-    return Page(
-        task=task,
-        trial=trial,
-        spec=spec,
-        source=None if isinstance(source, EvaluationResult) else source,
-        problem=source.error if isinstance(source, EvaluationResult) and refused else None,
-        record=stored_record(task, trial),
-    )
+    record = stored_record(task, trial, source)
+    if isinstance(source, EvaluationResult):
+        return Page(task, trial, spec, None, source.error, record)
+    return Page(task, trial, spec, source, None, record)
 
 
 def page_json(page: Page) -> str:
@@ -113,7 +108,9 @@ def print_page(page: Page, console: Console) -> None:
     console.print(f"outcome: {result.outcome}{_reported(result)}")
     if result.error:
         console.print(f"error: {harmless(result.error)}", soft_wrap=True)
-    for table in _metrics_tables(page.task, result, console.width):
+    scores = [result.metrics, *result.per_fold]
+    has_scores = any(value is not None for values in scores for value in values.values())
+    for table in _metrics_tables(page.task, result, console.width) if has_scores else ():
         console.print()
         print_table(table, console)
     for line in _reason_lines(result):
@@ -229,7 +226,8 @@ def _foot_lines(result: EvaluationResult) -> list[str]:
             f"usage: {result.usage.wall_s:.2f} s elapsed, {result.usage.cpu_s:.2f} s of processor"
             f"{memory}"
         )
-    lines.append(f"round trip: {'ok' if result.roundtrip_ok else 'not passed'}")
+    if result.outcome in ("ok", "roundtrip"):  # the others end before it
+        lines.append(f"round trip: {'ok' if result.roundtrip_ok else 'not passed'}")
     if result.provenance is not None:
         lines.append("provenance:")
         for name, value in msgspec.to_builtins(result.provenance).items():

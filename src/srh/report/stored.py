@@ -64,6 +64,11 @@ def name_trials(project: Project, texts: Sequence[str], task: str | None = None)
     return list(dict.fromkeys(name_trial(project, text, task) for text in texts))
 
 
+def no_trial(task: str) -> UsageError:
+    """Return the error of a task without trials."""
+    return UsageError(f"task {task} has no trial yet; `srh new trial {task} ID` makes one")
+
+
 class Tasks:
     """The tasks of a project, each loaded once."""
 
@@ -89,8 +94,8 @@ def require_current(task: Task, trial: Trial) -> Evaluated:
     Raises:
         UsageError: It has none that may be believed; the message says how to get one.
     """
-    record = stored_record(task, trial)
     source = read_accepted(task, trial)
+    record = stored_record(task, trial, source)
     result = record.result
     if (
         record.state != "current"

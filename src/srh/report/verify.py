@@ -18,7 +18,7 @@ from srh.evaluation.protocol import EvaluationResult
 from srh.evaluation.records import Record
 from srh.project import Project
 from srh.report.sameness import Verdict, judge
-from srh.report.stored import Tasks, name_trials
+from srh.report.stored import Tasks, name_trials, no_trial
 from srh.tasks import Task
 from srh.text import one_line
 from srh.trials import Trial, list_trials
@@ -32,13 +32,13 @@ class Verification:
         trial: The trial's name.
         verdict: ``not verified``: there is nothing to compare with, or srh itself failed.
         details: What differs, or why it could not be verified.
-        sealed: Whether an unverified result has become verified by this.
+        newly_sealed: Whether an unverified result has become verified by this.
     """
 
     trial: str
     verdict: Verdict | Literal["not verified"]
     details: tuple[str, ...] = ()
-    sealed: bool = False
+    newly_sealed: bool = False
 
 
 def verify_trials(
@@ -61,7 +61,7 @@ def verify_trials(
     tasks = Tasks(project)
     trials = name_trials(project, names, task) if names else list_trials(project, task or "")
     if not trials:
-        raise UsageError(f"task {task} has no trial yet; `srh new trial {task} ID` makes one")
+        raise no_trial(task or "")
     for trial in trials:
         yield verify_trial(tasks.of(trial), trial)
 
@@ -75,13 +75,13 @@ def verify_trial(task: Task, trial: Trial) -> Verification:
     Raises:
         SrhError: The task's data or partitions are wrong.
     """
-    record = stored_record(task, trial)
+    source = read_accepted(task, trial)
+    record = stored_record(task, trial, source)
     if record.result is None:
         return Verification(trial.name, "not verified", (_advice(record, trial),))
-    request = make_request(task)
-    source = read_accepted(task, trial)
     if isinstance(source, EvaluationResult):
         return Verification(trial.name, "different", (one_line(source.error or "", 400),))
+    request = make_request(task)
     evaluation = evaluate_source(task, request, source)
     again = evaluation.result
     if again.outcome == "harness":

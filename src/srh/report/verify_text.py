@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def print_verification(verification: Verification, console: Console) -> None:
     """Print one verdict with what it rests on."""
-    sealed = "; was unverified, is verified now" if verification.sealed else ""
+    sealed = "; was unverified, is verified now" if verification.newly_sealed else ""
     console.print(f"{one_line(verification.trial)}: {verification.verdict}{sealed}", soft_wrap=True)
     for detail in verification.details:
         console.print(f"  {one_line(detail, 600)}", soft_wrap=True)

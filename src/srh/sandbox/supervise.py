@@ -73,13 +73,17 @@ def supervise(
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    watch = _Watch(child, int(limits.output_kb * 1024))
-    try:
-        watch.until_exit(started + limits.wall_s)
-    finally:
-        _kill_group(child.pid)
-        watch.drain()
-        usage = _reap(child)
+    watch: _Watch | None = None
+    with child:  # closes the pipes in any case
+        try:
+            # Even this may fail, for want of descriptors: then the child must not live on.
+            watch = _Watch(child, int(limits.output_kb * 1024))
+            watch.until_exit(started + limits.wall_s)
+        finally:
+            _kill_group(child.pid)
+            if watch is not None:
+                watch.drain()
+            usage = _reap(child)
     return Ended(
         returncode=child.returncode,
         wall_s=time.monotonic() - started,

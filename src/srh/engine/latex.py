@@ -1,4 +1,4 @@
-"""Expression to LaTeX and to SymPy."""
+"""Expression to LaTeX."""
 
 from __future__ import annotations
 
@@ -6,23 +6,11 @@ import math
 import re
 import unicodedata
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
 
-from srh.engine.expression import (
-    Binary,
-    Expression,
-    Function,
-    GroupedParameter,
-    Number,
-    Parameter,
-    Symbol,
-    Unary,
-)
+from srh.engine.expression import Binary, Expression, Function, Number, Symbol, Unary
+from srh.engine.parameters import GroupedParameter, Parameter
 from srh.engine.render import ATOM, PRECEDENCE, PRODUCT, SIGN, SUM
 from srh.errors import ExpressionError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _LATEX_SPECIAL = {char: "\\" + char for char in "#$%&_{}"} | {
     "\\": r"\backslash ",
@@ -36,7 +24,6 @@ _GREEK = frozenset({
     "tau", "upsilon", "phi", "chi", "psi", "omega",
 })
 # fmt: on
-_DEEPEST_SYMPY = 100
 _CONSTANT_LATEX = {math.pi: r"\pi", math.e: r"\mathrm{e}"}
 
 
@@ -149,76 +136,3 @@ def _latex_letter(name: str) -> str:
         word = words[3].lower()
         return "\\" + (word.capitalize() if words[1] == "CAPITAL" else word)
     return name if len(name) == 1 and name.isalpha() else ""
-
-
-def to_sympy(expression: Expression) -> Any:
-    """Return a SymPy expression over real symbols.
-
-    Bound parameters become their values; unbound ones become symbols; a grouped parameter becomes
-    a function of its label column. SymPy rearranges as it likes.
-
-    Raises:
-        ExpressionError: The tree is too deep for SymPy, which is recursive.
-    """
-    import sympy  # half a second that only this needs
-
-    done: list[tuple[Any, int]] = []
-    for node in expression.iter_postorder():
-        count = len(node.operands)
-        parts = done[len(done) - count :]
-        del done[len(done) - count :]
-        # SymPy keeps sums and products flat, however long they are.
-        flat = isinstance(node, Binary) and node.op in {"+", "-", "*"}
-        depth = max((depth for _, depth in parts), default=0) + (not flat)
-        if depth > _DEEPEST_SYMPY:
-            raise ExpressionError(
-                f"the expression nests functions deeper than {_DEEPEST_SYMPY}; "
-                "that is too deep for SymPy"
-            )
-        done.append((_sympy_node(sympy, node, [form for form, _ in parts]), depth))
-    return done[0][0]
-
-
-def _sympy_node(sympy: Any, node: Expression, args: Sequence[Any]) -> Any:
-    if isinstance(node, Unary | Binary | Function):
-        if isinstance(node, Binary) and node.op == "**":
-            known = _numeric_power(sympy, *args)
-            if known is not None:
-                return known
-        how = node.operator.sympy
-        return getattr(sympy, how)(*args) if isinstance(how, str) else how(sympy, *args)
-    if isinstance(node, Number):
-        return _sympy_number(sympy, node.value)
-    if isinstance(node, Parameter) and node.value is not None:
-        return _sympy_number(sympy, node.value)
-    if isinstance(node, Symbol | Parameter):
-        return sympy.Symbol(node.name, real=True)
-    if isinstance(node, GroupedParameter):
-        return sympy.Function(node.name, real=True)(sympy.Symbol(node.label, real=True))
-    raise ExpressionError(f"{type(node).__name__} has no SymPy form")
-
-
-def _numeric_power(sympy: Any, base: Any, exponent: Any) -> Any | None:
-    """Return a closed power whose value float64 cannot hold as float64 has it, else ``None``.
-
-    SymPy would compute 9**9**9 exactly, all 369,693,100 digits of it.
-    """
-    if not (base.is_number and exponent.is_number):
-        return None
-    try:
-        value = float(base) ** float(exponent)
-    except (OverflowError, ZeroDivisionError):
-        return sympy.oo
-    except TypeError:  # a complex base or exponent: nothing that grows
-        return None
-    return sympy.Integer(0) if value == 0 else None
-
-
-def _sympy_number(sympy: Any, value: float | Fraction) -> Any:
-    if value == math.pi:
-        return sympy.pi
-    if value == math.e:
-        return sympy.E
-    if isinstance(value, float):
-        return sympy.Float(value)
-    return sympy.Rational(value.numerator, value.denominator)
