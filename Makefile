@@ -10,7 +10,7 @@ export PYTHON TASK TRIAL TRIALS A B ARGS
 # These two make one Python load the modules of another.
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help setup eval compare verify check lint format types layers test test-all bench lock clean
+.PHONY: help setup eval compare verify check lint format types layers test test-all bench doctor lock clean
 
 help:
 	@echo 'make TARGET [PYTHON=python3.12] [ARGS="more options of the command"]'
@@ -50,6 +50,10 @@ test-all: setup ## all tests, the slow ones too
 
 bench: setup ## run the benchmarks
 	@for file in benchmarks/bench_*.py; do $(BIN)/python "$$file" $$ARGS || exit; done
+
+doctor: ## does this machine confine the code of trials: tries every protection
+	@sh scripts/setup.sh runtime
+	@$(BIN)/srh doctor $$ARGS
 
 lock: ## renew requirements.lock with the newest versions that fit
 	@sh scripts/lock.sh

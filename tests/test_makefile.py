@@ -25,6 +25,7 @@ TARGETS = [
     "test",
     "test-all",
     "bench",
+    "doctor",
     "lock",
     "clean",
 ]

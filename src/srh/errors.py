@@ -66,5 +66,9 @@ class MetricError(SrhError, ValueError):
     """A metric is unknown, or declared inconsistently."""
 
 
+class SandboxUnavailableError(SrhError):
+    """This machine lacks a protection without which code of a trial is not run."""
+
+
 class HarnessError(SrhError):
     """Our own fault, or the machine's: never a trial's. Loud, and exits with code 2."""

@@ -16,6 +16,8 @@ from pathlib import Path
 
 from srh.errors import SrhError
 
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
 
 class FileRefusedError(SrhError):
     """A file is not what it must be: a link, not regular, too large, or missing."""
@@ -29,7 +31,7 @@ def open_folder(path: Path) -> Iterator[int]:
         FileRefusedError: It is missing, a link, or no folder.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(path, _FOLDER)
     except OSError as error:
         raise FileRefusedError(_refusal(path, error, "a folder that is not a link")) from error
     try:
@@ -55,13 +57,17 @@ def read_regular(path: Path | str, limit: int, *, folder: int | None = None) -> 
         descriptor = os.open(path, flags, dir_fd=folder)
     except OSError as error:
         raise FileRefusedError(_refusal(path, error, "a regular file")) from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
         raise FileRefusedError(f"{path}: must be a regular file")
     with os.fdopen(descriptor, "rb") as stream:
-        content = stream.read(limit + 1)
-    if len(content) > limit:
+        # Memory is taken for as much as is asked for, so that the limit is not asked for.
+        content = stream.read(min(status.st_size, limit) + 1)
+    if status.st_size > limit:
         raise FileRefusedError(f"{path}: larger than the limit of {limit:,} bytes")
+    if len(content) > status.st_size:
+        raise FileRefusedError(f"{path}: grew while it was read")
     return content
 
 
@@ -91,6 +97,49 @@ def write_whole(path: Path | str, content: bytes, *, folder: int | None = None) 
             os.unlink(temporary, dir_fd=folder)
         raise
     _sync_folder(target.parent, folder)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder that untrusted code may have filled, whatever it has made there.
+
+    Folders without permissions go too, and trees deeper than a path can be long or a function can
+    recurse: inner folders are moved up to the top, and removed from there. Nothing is followed.
+    Whoever made them must have ended.
+
+    Raises:
+        OSError: Something cannot be removed.
+    """
+    top = os.open(path, _FOLDER)
+    try:
+        while names := os.listdir(top):
+            for name in names:
+                if _is_folder(name, top):
+                    _flatten(name, top)
+                else:
+                    os.unlink(name, dir_fd=top)
+    finally:
+        os.close(top)
+    path.rmdir()
+
+
+def _flatten(name: str, top: int) -> None:
+    """Remove a folder in ``top``, moving the folders in it to ``top``."""
+    os.chmod(name, 0o700, dir_fd=top)
+    inner = os.open(name, _FOLDER, dir_fd=top)
+    try:
+        for entry in os.listdir(inner):
+            if _is_folder(entry, inner):
+                os.chmod(entry, 0o700, dir_fd=inner)  # to move a folder is to write in it
+                os.rename(entry, uuid.uuid4().hex, src_dir_fd=inner, dst_dir_fd=top)
+            else:
+                os.unlink(entry, dir_fd=inner)
+    finally:
+        os.close(inner)
+    os.rmdir(name, dir_fd=top)
+
+
+def _is_folder(name: str, folder: int) -> bool:
+    return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
 
 
 def _sync_folder(path: Path, folder: int | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -96,6 +97,8 @@ class TaskSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         tolerance: Largest difference, relative to the target's scale, between a prediction and
             the same prediction after a round trip.
         rowwise: Whether a prediction may depend on its own row only.
+        frames: Whether models get pandas DataFrames with column names and categories (the extra
+            ``frames``) instead of arrays.
         seed: Seed of everything random in fitting.
     """
 
@@ -112,6 +115,7 @@ class TaskSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     limits: Limits = Limits()
     tolerance: float = 1e-9
     rowwise: bool = True
+    frames: bool = False
     seed: int = 0
 
 
@@ -123,11 +127,13 @@ class Task:
         name: Name of the folder.
         folder: The folder.
         spec: The content of ``task.toml``.
+        sandbox: ``unsafe``: run code of trials without any confinement but the limits.
     """
 
     name: str
     folder: Path
     spec: TaskSpec
+    sandbox: Literal["full", "unsafe"] = "full"
 
     @property
     def data_path(self) -> Path:
@@ -227,14 +233,20 @@ class Task:
         return read_regular(self.folder / name, _PARTITIONS_LIMIT)
 
 
-def load_task(project: Project, name: str) -> Task:
+def load_task(project: Project, name: str, *, unsafe: bool = False) -> Task:
     """Load a task and check everything that can be checked without its data.
+
+    Args:
+        project: Where it is.
+        name: Its name.
+        unsafe: Run code of its trials without a sandbox.
 
     Raises:
         UsageError: There is no such task.
         FormatError: ``task.toml`` is wrong; all mistakes are listed.
     """
-    return read_task(project.require_task(name))
+    task = read_task(project.require_task(name))
+    return dataclasses.replace(task, sandbox="unsafe") if unsafe else task
 
 
 def read_task(folder: Path) -> Task:

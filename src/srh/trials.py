@@ -26,6 +26,12 @@ SOURCES: Mapping[TrialKind, str] = {
     "evaluator": "evaluator.py",
     "outputs": "outputs.jsonl",
 }
+CODE_KINDS: frozenset[TrialKind] = frozenset({"model", "evaluator"})
+"""Kinds of trials that are code, and need a sandbox."""
+
+COMPANIONS: Mapping[TrialKind, tuple[str, ...]] = {"model": ("helpers.py",)}
+"""Files that a source may use; they count as source where they are there."""
+
 RESERVED = frozenset({"runs"})
 _SPEC_LIMIT = 16 << 10  # reading a dotted key takes time by the square of its length
 _SOURCE_LIMIT = 4 << 20
@@ -112,8 +118,10 @@ def read_source(folder: Path) -> TrialSource:
             wanted = ", ".join(SOURCES.values())
             found = ", ".join(SOURCES[kind] for kind in present) or "none"
             raise FormatError(where, [f"missing, and not exactly one of {wanted} ({found} found)"])
-        source = SOURCES[kind]
-        files = {source: read_regular(source, _SOURCE_LIMIT, folder=descriptor)}
+        wanted_files = [SOURCES[kind], *(n for n in COMPANIONS.get(kind, ()) if n in names)]
+        files = {
+            name: read_regular(name, _SOURCE_LIMIT, folder=descriptor) for name in wanted_files
+        }
     return TrialSource(kind, files, digest_files({"kind": kind.encode(), **files}))
 
 

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import os
 import threading
+import tracemalloc
 
 import pytest
 
-from srh.files import FileRefusedError, open_folder, read_regular, write_whole
+from srh.files import FileRefusedError, open_folder, read_regular, remove_tree, write_whole
 
 
 def test_reads_a_regular_file(tmp_path):
@@ -89,3 +90,42 @@ def test_a_failed_write_leaves_no_temporary_file(tmp_path):
     with pytest.raises(IsADirectoryError):
         write_whole(tmp_path / "target", b"x")
     assert [entry.name for entry in tmp_path.iterdir()] == ["target"]
+
+
+def test_a_tree_deeper_than_a_path_is_long_is_removed(tmp_path):
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    inner = os.open(folder, os.O_RDONLY)
+    for _ in range(2000):
+        os.mkdir("deeper", dir_fd=inner)
+        os.close(os.open("file", os.O_WRONLY | os.O_CREAT, dir_fd=inner))
+        below = os.open("deeper", os.O_RDONLY, dir_fd=inner)
+        os.close(inner)
+        inner = below
+    os.close(inner)
+    remove_tree(folder)
+    assert not folder.exists()
+
+
+def test_a_tree_without_permissions_is_removed_and_nothing_is_followed(tmp_path):
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file").touch()
+    folder = tmp_path / "tree"
+    (folder / "closed" / "inside").mkdir(parents=True)
+    (folder / "closed" / "link").symlink_to(kept)
+    (folder / "link").symlink_to(kept)
+    (folder / "closed" / "inside").chmod(0o000)
+    (folder / "closed").chmod(0o300)
+    remove_tree(folder)
+    assert not folder.exists()
+    assert (kept / "file").exists()
+
+
+def test_a_generous_limit_takes_no_memory(tmp_path):
+    (tmp_path / "small").write_bytes(b"small")
+    tracemalloc.start()
+    assert read_regular(tmp_path / "small", 1 << 30) == b"small"
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1 << 20

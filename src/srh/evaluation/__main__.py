@@ -13,19 +13,22 @@ import sys
 from srh.evaluation.environment import PARENT_VARIABLE, ensure_clean
 
 REQUEST_LIMIT = 512 << 20
+UNSAFE = "--unsafe-no-sandbox"
+"""Asks for what a request alone must not get: anybody may have written that."""
 
 
 def main(arguments: list[str]) -> int:
     """Evaluate one request.
 
     Args:
-        arguments: Paths of the request and of the result to write.
+        arguments: Paths of the request and of the result to write, and perhaps `UNSAFE`.
 
     Returns:
         The exit code.
     """
-    if len(arguments) != 2:
-        sys.stderr.write("usage: python -m srh.evaluation in.json out.json\n")
+    paths = [argument for argument in arguments if argument != UNSAFE]
+    if len(paths) != 2:
+        sys.stderr.write(f"usage: python -m srh.evaluation in.json out.json [{UNSAFE}]\n")
         return 2
     parent = os.environ.get(PARENT_VARIABLE, "")
     if parent.isdigit():
@@ -35,17 +38,17 @@ def main(arguments: list[str]) -> int:
     from srh.errors import SrhError
 
     try:
-        _evaluate(*arguments)
+        _evaluate(*paths, unsafe=UNSAFE in arguments)
     except SrhError as error:
         sys.stderr.write(f"srh.evaluation: {error}\n")
         return 2
     return 0
 
 
-def _evaluate(request_name: str, result_name: str) -> None:
+def _evaluate(request_name: str, result_name: str, *, unsafe: bool) -> None:
     from pathlib import Path
 
-    from srh.errors import HarnessError
+    from srh.errors import HarnessError, UsageError
     from srh.evaluation.child import evaluate_request
     from srh.evaluation.protocol import read_request
     from srh.files import read_regular, write_whole
@@ -54,6 +57,10 @@ def _evaluate(request_name: str, result_name: str) -> None:
 
     path = Path(request_name)
     request = read_request(read_regular(path, REQUEST_LIMIT), str(path))
+    if request.sandbox == "unsafe" and not unsafe:
+        raise UsageError(
+            f"{path}: asks to run code of a trial without a sandbox; if you want that, add {UNSAFE}"
+        )
     ensure_clean("srh.evaluation", request.limits.threads)
     apply_limits(request.limits)
     result = evaluate_request(request, path.resolve().parent)

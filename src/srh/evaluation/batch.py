@@ -11,7 +11,7 @@ from typing import Literal
 import psutil
 
 from srh.errors import FormatError, HarnessError
-from srh.evaluation.protocol import EvaluationResult, Request
+from srh.evaluation.protocol import EvaluationResult, Request, is_unconfined
 from srh.evaluation.provenance import describe
 from srh.evaluation.records import (
     Record,
@@ -87,11 +87,16 @@ def evaluate_one(task: Task, trial: Trial, *, force: bool = False) -> Entry:
         return Entry(trial, "evaluated", source)
     if not force:
         record = stored_record(task, trial, source)
-        if record.state == "current":
+        if record.state == "current" and _is_confined_enough(task, record):
             return Entry(trial, "kept", record.result)
     request = make_request(task)
     evaluation = evaluate_source(task, request, source)
     return store(task, trial, request, evaluation)
+
+
+def _is_confined_enough(task: Task, record: Record) -> bool:
+    """Tell whether a current result will do: one without a sandbox only if that was asked for."""
+    return task.sandbox == "unsafe" or record.result is None or not is_unconfined(record.result)
 
 
 def evaluate_source(task: Task, request: Request, source: TrialSource) -> Evaluation:
@@ -135,7 +140,7 @@ def stored_record(task: Task, trial: Trial, source: TrialSource | EvaluationResu
     if isinstance(source, EvaluationResult):
         return load_record(trial, None)
     request = make_request(task)
-    now = describe(request, data=task.data_digest, trial=source.digest, task=task.digest)
+    now = describe(request, source, data=task.data_digest, task=task.digest)
     return load_record(trial, now)
 
 
@@ -201,6 +206,9 @@ def make_request(task: Task, *, final: bool = False) -> Request:
         evaluator=task.spec.evaluator,
         limits=task.spec.limits,
         rowwise=task.spec.rowwise,
+        requires=task.spec.requires,
+        frames=task.spec.frames,
+        sandbox=task.sandbox,
         seed=task.spec.seed,
     )
 

@@ -51,6 +51,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         evaluator: Who fits and predicts.
         limits: What the evaluation may use.
         rowwise: Whether a prediction may depend on its own row only.
+        requires: Packages beyond srh's own whose versions the numbers may depend on.
+        frames: Whether models get pandas DataFrames instead of arrays.
+        sandbox: Confinement of untrusted code; ``unsafe`` is none but the limits.
         seed: Seed of everything random in fitting.
     """
 
@@ -64,13 +67,17 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     evaluator: EvaluatorRef = EvaluatorRef()
     limits: Limits = Limits()
     rowwise: bool = True
+    requires: list[str] = []
+    frames: bool = False
+    sandbox: Literal["full", "unsafe"] = "full"
     seed: int = 0
 
     @property
     def digest(self) -> str:
         """Identity of what is asked, wherever trial and data lie (they have their own digests)."""
         content = msgspec.to_builtins(self)
-        del content["trial_dir"], content["dataset_path"]
+        # The sandbox decides who may be believed, not what is asked; provenance has it.
+        del content["trial_dir"], content["dataset_path"], content["sandbox"]
         return digest_value(content)
 
     def encode(self) -> bytes:
@@ -224,6 +231,11 @@ class EvaluationResult:
             },
             **more,
         )
+
+
+def is_unconfined(result: EvaluationResult) -> bool:
+    """Tell whether a result comes of code that ran without a sandbox."""
+    return result.provenance is not None and result.provenance.sandbox == "unsafe"
 
 
 def read_result(raw: Any, where: str) -> EvaluationResult:

@@ -15,31 +15,34 @@ from srh.digest import digest_file
 from srh.errors import DataError
 from srh.evaluation.environment import MACHINE_VARIABLES
 from srh.evaluation.protocol import Provenance, Request
+from srh.trials import CODE_KINDS, TrialSource
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "sympy", "joblib")
 
 
-def describe(request: Request, *, data: str, trial: str, task: str | None = None) -> Provenance:
+def describe(
+    request: Request, source: TrialSource, *, data: str, task: str | None = None
+) -> Provenance:
     """Return what an evaluation's numbers rest on.
 
     Args:
         request: What is asked.
+        source: The trial's source.
         data: Digest of the data file.
-        trial: Digest of the trial's source.
         task: Digest of the task, where there is one.
     """
     return Provenance(
         task=task,
         data=data,
-        trial=trial,
+        trial=source.digest,
         evaluator=f"{request.evaluator.kind}@1",
         request=request.digest,
         metrics=request.metrics,
-        versions=versions(),
+        versions=versions((*_PACKAGES, *request.requires)),
         platform=describe_platform(),
         seed=request.seed,
         limits=request.limits,
-        sandbox="none needed",
+        sandbox=request.sandbox if source.kind in CODE_KINDS else "none needed",
     )
 
 
@@ -56,10 +59,10 @@ def digest_data(path: Path) -> str:
 
 
 @functools.cache
-def versions() -> dict[str, str]:
-    """Return the versions that numbers may depend on, of srh, Python and the numeric packages."""
+def versions(packages: tuple[str, ...]) -> dict[str, str]:
+    """Return the versions that numbers may depend on: of srh, Python and the named packages."""
     found = {"srh": __version__, "python": platform.python_version()}
-    for package in _PACKAGES:
+    for package in packages:
         try:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

@@ -10,30 +10,31 @@ from __future__ import annotations
 import dataclasses
 import fcntl
 import os
-import shutil
-import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from srh.context import DataSpec, Partition
 from srh.errors import FormatError, SrhError
 from srh.evaluation.environment import FLAGS, PARENT_VARIABLE, clean_environment
-from srh.evaluation.protocol import EvaluationResult, Outcome, Request, Usage, read_result
+from srh.evaluation.outcomes import judge_end
+from srh.evaluation.protocol import EvaluationResult, Request, Usage, read_result
 from srh.evaluation.provenance import describe, digest_data
-from srh.files import FileRefusedError, read_regular
+from srh.files import FileRefusedError, read_regular, remove_tree
 from srh.formats import read_json
 from srh.metrics import Aggregation, require_known
 from srh.sandbox.limits import Limits
+from srh.sandbox.probe import require_sandbox
 from srh.sandbox.supervise import Ended, supervise
 from srh.tasks import EvaluatorRef, declared_data
 from srh.text import harmless
-from srh.trials import TrialSource, read_source, refuse_own_pickle
+from srh.trials import CODE_KINDS, TrialSource, read_source, refuse_own_pickle
 
 _RESULT_LIMIT = 64 << 20
 _ERROR_CHARS = 2000
@@ -69,6 +70,8 @@ def evaluate_trial(  # noqa: PLR0913 - its first six arguments are the protocol'
     evaluator: EvaluatorRef | None = None,
     limits: Limits | None = None,
     rowwise: bool = True,
+    frames: bool = False,
+    sandbox: Literal["full", "unsafe"] = "full",
     seed: int = 0,
 ) -> EvaluationResult:
     """Evaluate the trial in ``trial_dir`` in a child process and return its result.
@@ -85,6 +88,8 @@ def evaluate_trial(  # noqa: PLR0913 - its first six arguments are the protocol'
         evaluator: Who fits and predicts.
         limits: What the evaluation may use; its `wall_s` is replaced by `timeout`.
         rowwise: Whether a prediction may depend on its own row only.
+        frames: Whether models get pandas DataFrames instead of arrays.
+        sandbox: Confinement of a model's code; ``unsafe`` is none but the limits.
         seed: Seed of everything random in fitting.
 
     Returns:
@@ -108,6 +113,8 @@ def evaluate_trial(  # noqa: PLR0913 - its first six arguments are the protocol'
         evaluator=evaluator or EvaluatorRef(),
         limits=limits,
         rowwise=rowwise,
+        frames=frames,
+        sandbox=sandbox,
         seed=seed,
     )
     return run_request(request, source, data=digest_data(Path(dataset_path))).result
@@ -128,15 +135,18 @@ def run_request(
 
     Raises:
         SrhError: A metric is unknown: refused before the child starts.
+        SandboxUnavailableError: The trial is code, and this machine cannot confine it.
     """
     require_known(request.metrics)
-    provenance = describe(request, data=data, trial=source.digest, task=task)
+    if source.kind in CODE_KINDS and request.sandbox == "full":
+        require_sandbox()
+    provenance = describe(request, source, data=data, task=task)
     with _run_folder() as folder:
         source.stage(folder / "trial")
         staged = msgspec.structs.replace(request, trial_dir="trial")
         (folder / "in.json").write_bytes(staged.encode())
         ended, result = _attempt(request, folder)
-        if result.outcome == "signal":
+        if result.outcome == "signal" and ended.returncode != 0:
             ended, result = _attempt(request, folder)
     if result.provenance is not None and result.provenance.data != data:
         result = EvaluationResult.failed(
@@ -154,10 +164,11 @@ def run_request(
 
 def _attempt(request: Request, folder: Path) -> tuple[Ended, EvaluationResult]:
     (folder / "out.json").unlink(missing_ok=True)
+    unsafe = ["--unsafe-no-sandbox"] if request.sandbox == "unsafe" else []
     environment = clean_environment(request.limits.threads)
     environment |= {PARENT_VARIABLE: str(os.getpid()), "TMPDIR": str(folder)}
     ended = supervise(
-        [sys.executable, *FLAGS, "-m", "srh.evaluation", "in.json", "out.json"],
+        [sys.executable, *FLAGS, "-m", "srh.evaluation", "in.json", "out.json", *unsafe],
         cwd=folder,
         env=environment,
         limits=request.limits,
@@ -167,7 +178,7 @@ def _attempt(request: Request, folder: Path) -> tuple[Ended, EvaluationResult]:
 
 def _interpret(ended: Ended, request: Request, path: Path) -> EvaluationResult:
     """Turn what the parent saw into a result."""
-    failure = _failure(ended, request.limits)
+    failure = judge_end(ended, request.limits)
     if failure is not None:
         outcome, error = failure
         return EvaluationResult.failed(outcome, error, request.metrics, usage=_usage(ended, None))
@@ -181,24 +192,6 @@ def _interpret(ended: Ended, request: Request, path: Path) -> EvaluationResult:
     return dataclasses.replace(result, usage=_usage(ended, result.usage))
 
 
-def _failure(ended: Ended, limits: Limits) -> tuple[Outcome, str] | None:
-    """Return what went wrong as far as it shows from outside, or None if nothing did."""
-    code = ended.returncode
-    out_of_time = code == -signal.SIGXCPU or (
-        code == -signal.SIGKILL and ended.cpu_s >= limits.cpu_s
-    )
-    detail = harmless(ended.stderr, _ERROR_CHARS).strip()
-    checks: tuple[tuple[bool, Outcome, str], ...] = (
-        (ended.timed_out, "wall_timeout", "evaluation timed out"),
-        (ended.flooded, "output_limit", f"more than {limits.output_kb:g} KiB of output"),
-        (out_of_time, "cpu_timeout", f"processor time limit of {limits.cpu_s:g} s exceeded"),
-        (code == -signal.SIGXFSZ, "disk_limit", f"a file grew beyond {limits.disk_mb:g} MiB"),
-        (code < 0, "signal", f"the evaluation was ended by {_signal_name(-code)}"),
-        (code > 0, "harness", detail or f"the scorer ended with exit code {code}, saying nothing"),
-    )
-    return next(((outcome, error) for holds, outcome, error in checks if holds), None)
-
-
 def _read_result(path: Path) -> EvaluationResult:
     content = read_regular(path, _RESULT_LIMIT)
     if path.lstat().st_uid != os.geteuid():
@@ -210,18 +203,15 @@ def _read_result(path: Path) -> EvaluationResult:
 
 
 def _usage(ended: Ended, reported: Usage | None) -> Usage:
-    """Return the parent's own measurements; the peak is the larger of what both saw."""
-    peaks = [] if ended.peak_bytes is None else [ended.peak_bytes / 2**20]
+    """Return times as the parent measured them, and the trial's peak memory.
+
+    The scorer's word on the peak is better than our samples of the scorer: a model's memory is its
+    contestants', and the scorer asked the kernel for it.
+    """
+    peak = None if ended.peak_bytes is None else ended.peak_bytes / 2**20
     if reported is not None and reported.peak_memory_mb is not None:
-        peaks.append(reported.peak_memory_mb)
-    return Usage(wall_s=ended.wall_s, cpu_s=ended.cpu_s, peak_memory_mb=max(peaks, default=None))
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+        peak = reported.peak_memory_mb
+    return Usage(wall_s=ended.wall_s, cpu_s=ended.cpu_s, peak_memory_mb=peak)
 
 
 @contextmanager
@@ -238,7 +228,9 @@ def _run_folder() -> Iterator[Path]:
             draft.rename(folder / _LOCK)
             yield folder.resolve()
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        # What is left, because somebody was still writing in it, goes with the next run.
+        with suppress(OSError):
+            remove_tree(folder)
 
 
 def _remove_abandoned() -> None:
@@ -249,6 +241,6 @@ def _remove_abandoned() -> None:
                 continue
             with (folder / _LOCK).open("rb") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
+                remove_tree(folder)
         except OSError:  # in use, just being made, or gone meanwhile
             continue

@@ -35,10 +35,12 @@ class TrialFailedError(SrhError):
 
     Attributes:
         outcome: What kind of failure it is.
+        reported: Whether the kind rests on the word of untrusted code.
     """
 
-    def __init__(self, outcome: Outcome, message: str) -> None:
+    def __init__(self, outcome: Outcome, message: str, *, reported: bool = False) -> None:
         self.outcome: Outcome = outcome
+        self.reported = reported
         super().__init__(message)
 
 
@@ -163,6 +165,7 @@ def require_same(
     *,
     scale: float,
     tolerance: float,
+    what: str = "after being saved and loaded",
 ) -> None:
     """Refuse a round trip that changes predictions.
 
@@ -171,6 +174,7 @@ def require_same(
         second: Predictions after, shape (n,), in the same order.
         scale: The target's scale, in its own units.
         tolerance: Largest accepted difference, relative to `scale`.
+        what: What has been done between the two.
 
     Raises:
         TrialFailedError: They differ by more, or one of them is not finite.
@@ -179,7 +183,7 @@ def require_same(
     if not worst <= tolerance * scale:
         raise TrialFailedError(
             "roundtrip",
-            f"predictions change by up to {worst:.3g} after being saved and loaded "
+            f"predictions change by up to {worst:.3g} {what} "
             f"(accepted: {tolerance:g} of the target's scale {scale:.3g})",
         )
 
@@ -221,6 +225,7 @@ def _combine(
         error=_describe(folds) if failures else None,
         per_fold=[{name: item.value for name, item in one.items()} for one in scores],
         outcome=failures[0].outcome if failures else "ok",
+        reported=bool(failures) and failures[0].reported,
         scores=combined,
         folds=folds,
         fitted=fitted,

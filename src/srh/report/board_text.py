@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+UNCONFINED = " (no sandbox)"
 _TRIAL_WIDTH = 32
 _DESCRIPTION_WIDTH = 24
 
@@ -74,11 +75,17 @@ def heading(board: Board) -> list[str]:
             f"scores: holdout = {plural(board.n_holdout, 'row')} that no trial was fitted on "
             f"(holdout look {board.look})."
         )
-    return [
+    lines = [
         f"{board.task}: {one_line(board.title)}",
         f"{rows}, ranked by {ranking.name} ({better_end(ranking.direction)})",
         meaning,
     ]
+    if any(row.unconfined for row in board.rows):
+        lines.append(
+            "no sandbox: that code ran with all of your rights, and could read the labels; its "
+            "score is its author's word"
+        )
+    return lines
 
 
 def look_message(look: int) -> str:
@@ -120,7 +127,17 @@ def board_csv(board: Board) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(
-        ["rank", "trial", "scores", "standing", "outcome", *names, "reason", "description"]
+        [
+            "rank",
+            "trial",
+            "scores",
+            "standing",
+            "outcome",
+            *names,
+            "reason",
+            "description",
+            "no_sandbox",
+        ]
     )
     for row in board.rows:
         values = ["" if row.metrics[name] is None else repr(row.metrics[name]) for name in names]
@@ -134,6 +151,7 @@ def board_csv(board: Board) -> str:
                 *values,
                 csv_text(row.reason or ""),
                 csv_text(row.description),
+                "yes" if row.unconfined else "",
             ]
         )
     return text.getvalue()
@@ -149,7 +167,8 @@ def board_markdown(board: Board) -> str:
         markdown_row(["--:", ":--", *["--:"] * len(names), ":--"]),
     ]
     for row in board.rows:
-        cells = ["" if row.rank is None else str(row.rank), markdown(row.trial)]
+        mark = UNCONFINED if row.unconfined else ""
+        cells = ["" if row.rank is None else str(row.rank), markdown(row.trial + mark)]
         cells += [number(row.metrics[name]) for name in names]
         status = "ok" if row.rank is not None else f"{_status(row)}: {row.reason or ''}"
         lines.append(markdown_row([*cells, markdown(status)]))
@@ -176,7 +195,7 @@ def _status(row: Row) -> str:
 
 
 def _name(row: Row) -> str:
-    return one_line(row.trial, _TRIAL_WIDTH)
+    return one_line(row.trial, _TRIAL_WIDTH) + (UNCONFINED if row.unconfined else "")
 
 
 def _that_fit(board: Board, rows: Sequence[Row], width: int) -> tuple[list[Column], int]:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from srh.errors import SrhError, UsageError
 from srh.evaluation.batch import Entry, Origin
-from srh.evaluation.protocol import EvaluationResult, Outcome
+from srh.evaluation.protocol import EvaluationResult, Outcome, is_unconfined
 from srh.metrics import Aggregation, Direction
 from srh.tasks import Task
 from srh.text import did_you_mean, one_line
@@ -51,6 +51,7 @@ class Row:
         description: What is proposed, as its author says.
         origin: Where the result comes from.
         result: The whole result, if it may be believed.
+        unconfined: Whether the trial's code ran without a sandbox.
     """
 
     trial: str
@@ -62,6 +63,7 @@ class Row:
     description: str
     origin: Origin
     result: EvaluationResult | None
+    unconfined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +191,7 @@ def _row(entry: Entry, columns: Sequence[Column], description: str) -> Row:
         description=description,
         origin=entry.origin,
         result=result,
+        unconfined=result is not None and is_unconfined(result),
     )
 
 

@@ -72,9 +72,10 @@ def no_trial(task: str) -> UsageError:
 class Tasks:
     """The tasks of a project, each loaded once."""
 
-    def __init__(self, project: Project) -> None:
-        """Remember where to look."""
+    def __init__(self, project: Project, *, unsafe: bool = False) -> None:
+        """Remember where to look, and whether code of trials is to run without a sandbox."""
         self._project = project
+        self._unsafe = unsafe
         self._loaded: dict[str, Task] = {}
 
     def of(self, trial: Trial) -> Task:
@@ -84,7 +85,7 @@ class Tasks:
             SrhError: The task is wrong.
         """
         if trial.task not in self._loaded:
-            self._loaded[trial.task] = load_task(self._project, trial.task)
+            self._loaded[trial.task] = load_task(self._project, trial.task, unsafe=self._unsafe)
         return self._loaded[trial.task]
 
 

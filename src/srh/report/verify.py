@@ -42,7 +42,7 @@ class Verification:
 
 
 def verify_trials(
-    project: Project, names: Sequence[str], task: str | None = None
+    project: Project, names: Sequence[str], task: str | None = None, *, unsafe: bool = False
 ) -> Iterator[Verification]:
     """Verify trials one after the other (see `verify_trial`).
 
@@ -50,6 +50,7 @@ def verify_trials(
         project: Where they are.
         names: The trials; all of `task` if empty.
         task: The task, or where to look first for `names`.
+        unsafe: Run code of trials without a sandbox.
 
     Raises:
         UsageError: A name is unknown, or nothing is named.
@@ -58,7 +59,7 @@ def verify_trials(
         raise UsageError("name trials as TASK/ID, or all trials of a task with --task TASK")
     if task is not None:
         project.require_task(task)
-    tasks = Tasks(project)
+    tasks = Tasks(project, unsafe=unsafe)
     trials = name_trials(project, names, task) if names else list_trials(project, task or "")
     if not trials:
         raise no_trial(task or "")

@@ -12,6 +12,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
+STACK_BYTES = 8 << 20
+"""Largest stack of a contestant's main thread."""
+
+_SPARE_TASKS = 256
+_ADDRESS_SLACK = 32 << 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,26 +62,72 @@ def apply_limits(limits: Limits) -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it: a full file would look fine
     _lower(resource.RLIMIT_CPU, cpu, cpu + 1)
     _lower(resource.RLIMIT_FSIZE, int(limits.disk_mb * 2**20))
-    _lower(resource.RLIMIT_CORE, 0)
+    # One byte: the kernel would still give a dump of size 0 to a program that collects them.
+    _lower(resource.RLIMIT_CORE, 1)
     _lower(resource.RLIMIT_NOFILE, 256)
 
 
-def limit_memory(limits: Limits) -> None:
+def deny_resources(limits: Limits) -> None:
+    """Bind this process to the limits that only a contestant gets, beside `apply_limits`.
+
+    No locked memory, queued signals, message queues or real time; a bounded stack. Processes and
+    threads are counted per user, all of the user's others included, so that only a bound above
+    what is running now makes sense; and the kernel does not hold the user root to it.
+    """
+    for name in ("MEMLOCK", "MSGQUEUE", "SIGPENDING", "RTPRIO", "NICE"):
+        which = getattr(resource, f"RLIMIT_{name}", None)
+        if which is not None:
+            _lower(which, 0)
+    _lower(resource.RLIMIT_STACK, STACK_BYTES)
+    running = _tasks_running()
+    if limits.threads == 1:
+        _lower(resource.RLIMIT_NPROC, 0)
+    elif running is not None:
+        _lower(resource.RLIMIT_NPROC, running + limits.threads + _SPARE_TASKS)
+
+
+def limit_memory(limits: Limits, held: int | None = None, *, final: bool = True) -> None:
     """Bind this process to its memory limit, counted from what it holds now.
 
     Call it after the imports: `memory_mb` is what the trial may take, not what NumPy takes.
     RLIMIT_DATA counts private writable memory, allocated or mapped, so that exceeding it is a
     clean MemoryError. Where the kernel does not tell the present figure (no ``/proc``), the
     address space is bounded instead, from its peak resident size.
+
+    Args:
+        limits: `memory_mb` counts.
+        held: What it holds, in bytes, if the caller knows; None: the kernel is asked.
+        final: Whether the limit binds for good, and the processes that this one starts.
     """
     allowance = int(limits.memory_mb * 2**20)
-    held = memory_status("VmData")
+    if held is None:
+        held = memory_status("VmData")
     if held is not None:
-        _lower(resource.RLIMIT_DATA, held + allowance)
+        _lower(resource.RLIMIT_DATA, held + allowance, None if final else resource.RLIM_INFINITY)
     else:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         unit = 1 if sys.platform == "darwin" else 1024
         _lower(resource.RLIMIT_AS, peak * unit + allowance)
+
+
+def release_memory() -> None:
+    """Undo a memory limit that is not final: this process counts its own."""
+    _, ceiling = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (ceiling, ceiling))
+
+
+def bound_address_space(limits: Limits, held: int | None) -> None:
+    """Bind the address space of this process, far beyond its memory limit.
+
+    Memory that is only reserved or read counts towards no other limit, but the tables that map it
+    take a 512th of its size.
+
+    Args:
+        limits: `memory_mb` counts.
+        held: The present size of the address space in bytes; None: unknown, nothing is bound.
+    """
+    if held is not None:
+        _lower(resource.RLIMIT_AS, held + int(limits.memory_mb * 2**20) + _ADDRESS_SLACK)
 
 
 def memory_status(field: str, process: int | str = "self") -> int | None:
@@ -85,6 +136,11 @@ def memory_status(field: str, process: int | str = "self") -> int | None:
         status = Path(f"/proc/{process}/status").read_text(encoding="ascii", errors="replace")
     except OSError:
         return None
+    return parse_status(status, field)
+
+
+def parse_status(status: str, field: str) -> int | None:
+    """Return a memory figure, in bytes, from the text of a ``status`` file; None if not there."""
     for line in status.splitlines():
         if line.startswith(field + ":"):
             return int(line.split()[1]) * 1024
@@ -104,10 +160,20 @@ def die_with_parent(parent: int) -> None:
         os._exit(1)
 
 
+def _tasks_running() -> int | None:
+    """Return how many processes and threads the whole machine runs, or None where unknown."""
+    try:
+        load = Path("/proc/loadavg").read_text(encoding="ascii")
+        return int(load.split()[3].partition("/")[2])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
 def _lower(which: int, soft: int, hard: int | None = None) -> None:
     """Set a limit without exceeding the hard limit that is already in force."""
     _, ceiling = resource.getrlimit(which)
     hard = soft if hard is None else hard
     if ceiling != resource.RLIM_INFINITY:
-        soft, hard = min(soft, ceiling), min(hard, ceiling)
+        soft = min(soft, ceiling)
+        hard = ceiling if hard == resource.RLIM_INFINITY else min(hard, ceiling)
     resource.setrlimit(which, (soft, hard))

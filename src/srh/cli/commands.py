@@ -7,17 +7,27 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from srh import __version__
+from srh.cli.new import new_app
+from srh.cli.options import (
+    SETTINGS,
+    Csv,
+    Json,
+    Markdown,
+    RankBy,
+    Root,
+    Unsafe,
+    open_project,
+    say,
+)
 from srh.errors import SrhError, UsageError
 
 if TYPE_CHECKING:
-    from srh.project import Project
     from srh.report import Board
 
 
@@ -51,7 +61,6 @@ def _complain(message: str) -> None:
         print(f"srh: {line}", file=sys.stderr)  # noqa: T201
 
 
-_SETTINGS = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     name="srh",
     cls=_Group,
@@ -59,29 +68,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # drawing help with Rich would take longer than all the rest
-    context_settings=_SETTINGS,
+    context_settings=SETTINGS,
 )
-new_app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    context_settings=_SETTINGS,
-    help="Make a project, a task or a trial that works at once.",
-)
-app.add_typer(new_app, name="new")
 
-Root = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR", help="The project's folder. Default: where srh.toml is, found upwards."
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
-Csv = Annotated[bool, typer.Option("--csv", help="Print all metrics, with all digits, as CSV.")]
-Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
-RankBy = Annotated[
-    str | None,
-    typer.Option(metavar="METRIC", help="Order by this metric. Default: the task's ranking."),
-]
+app.add_typer(new_app, name="new")
 
 
 def main() -> None:
@@ -137,6 +127,7 @@ def evaluate(  # noqa: PLR0913, PLR0917
         typer.Option("--final", help="Score the held-out rows. Every such look is counted."),
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if a trial fails.")] = False,
+    unsafe: Unsafe = False,
     as_json: Json = False,
     as_csv: Csv = False,
     as_markdown: Markdown = False,
@@ -153,10 +144,10 @@ def evaluate(  # noqa: PLR0913, PLR0917
     from srh.tasks import load_task
 
     shape = _shape(json=as_json, csv=as_csv, markdown=as_markdown)
-    project = _project(root)
+    project = open_project(root)
     run = run_task(
         project,
-        load_task(project, task),
+        load_task(project, task, unsafe=unsafe),
         trials or [],
         jobs=jobs,
         force=force,
@@ -193,7 +184,7 @@ def show(
     from srh.tasks import load_task
 
     shape = _shape(json=as_json, csv=as_csv, markdown=as_markdown)
-    project = _project(root)
+    project = open_project(root)
     if name in project.task_names():
         board = stored_board(project, load_task(project, name), rank_by=rank_by)
         _print_board(board, shape)
@@ -236,7 +227,7 @@ def compare(
     from srh.report.compare_text import comparisons_json, comparisons_markdown, print_comparisons
 
     shape = _shape(json=as_json, markdown=as_markdown)
-    found = compare_trials(_project(root), trials, metric=metric, force=force)
+    found = compare_trials(open_project(root), trials, metric=metric, force=force)
     if shape == "json":
         _write(comparisons_json(found))
     elif shape == "markdown":
@@ -253,6 +244,7 @@ def verify(
     task: Annotated[
         str | None, typer.Option(metavar="TASK", help="Verify all trials of this task.")
     ] = None,
+    unsafe: Unsafe = False,
     as_json: Json = False,
     root: Root = None,
 ) -> None:
@@ -265,9 +257,9 @@ def verify(
     from srh.report.verify import verify_trials
     from srh.report.verify_text import exit_code, print_verification, verifications_json
 
-    project = _project(root)
+    project = open_project(root)
     found = []
-    for verification in verify_trials(project, trials or [], task):
+    for verification in verify_trials(project, trials or [], task, unsafe=unsafe):
         found.append(verification)
         if not as_json:
             print_verification(verification, console())
@@ -293,77 +285,31 @@ def check(
     """
     from srh.report.check import check_names, checked_lines
 
-    found = check_names(_project(root), names or [])
+    found = check_names(open_project(root), names or [])
     for checked in found:
         for line in checked_lines(checked):
-            _say(line)
+            say(line)
     if any(checked.problems for checked in found):
         raise typer.Exit(2)
 
 
-@new_app.command("project")
-def project_command(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new or empty folder.")],
-) -> None:
-    """Make a project with example tasks and trials."""
-    from srh.scaffold import new_project
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """Try out whether this machine confines code.
 
-    project = new_project(folder)
-    names = project.task_names()
-    _say(f"made {project.root} with tasks: {', '.join(names) or 'none'}")
-    if names:
-        _say(f"next: cd {folder} && srh eval {names[0]}")
+    Everything that a trial's code must not be able to do is tried in a confined process, and in a
+    free one, where it has to succeed. Exit code 1 if something does not hold.
+    """
+    from srh.report.cells import console
+    from srh.report.doctor import diagnose, diagnosis_json, print_diagnosis
 
-
-@new_app.command("task")
-def task_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new task.")],
-    data: Annotated[
-        Path, typer.Option(metavar="FILE", help="CSV, .npz or .joblib file; it is copied.")
-    ],
-    target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column to be explained.")
-    ] = None,
-    root: Root = None,
-) -> None:
-    """Make a task from a data file."""
-    from srh.scaffold import new_task
-
-    task, decided = new_task(_project(root), name, data, target)
-    _say(f"made {task.folder}: {decided}")
-    _say(f"next: srh new trial {task.name} ID --formula TEXT")
-
-
-@new_app.command("trial")
-def trial_command(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="The task that it is for.")],
-    trial_id: Annotated[str, typer.Argument(metavar="ID", help="Name of the new trial.")],
-    formula: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="The formula. Default: a straight line to begin with."),
-    ] = None,
-    description: Annotated[str, typer.Option(metavar="TEXT", help="What is proposed.")] = "",
-    author: Annotated[str, typer.Option(metavar="TEXT", help="Who proposes it.")] = "",
-    root: Root = None,
-) -> None:
-    """Make a formula trial; an id that is taken gets a number."""
-    from srh.scaffold import new_formula_trial
-    from srh.tasks import load_task
-
-    project = _project(root)
-    loaded = load_task(project, task)
-    trial = new_formula_trial(
-        project, loaded, trial_id, formula=formula, description=description, author=author
-    )
-    taken = "" if trial.id == trial_id else f" ({trial_id} is taken)"
-    _say(f"made {trial.folder}{taken}")
-    _say(f"next: srh eval {trial.task} {trial.id}")
-
-
-def _project(root: Path | None) -> Project:
-    from srh.project import find_project
-
-    return find_project(Path.cwd(), root)
+    diagnosis = diagnose()
+    if as_json:
+        _write(diagnosis_json(diagnosis))
+    else:
+        print_diagnosis(diagnosis, console())
+    if not diagnosis.sound:
+        raise typer.Exit(1)
 
 
 def _shape(**wanted: bool) -> str:
@@ -383,13 +329,6 @@ def _print_board(board: Board, shape: str) -> None:
         _write(writers[shape](board))
     else:
         print_board(board, console())
-
-
-def _say(line: str) -> None:
-    """Print one harmless line, whole: it may hold a name that somebody else chose."""
-    from srh.text import harmless
-
-    typer.echo(harmless(line))
 
 
 def _write(text: str) -> None:

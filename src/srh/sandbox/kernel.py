@@ -1,0 +1,106 @@
+"""The few system calls that Python does not offer, with errors as OSError."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+LINUX: Final = sys.platform.startswith("linux")
+
+_CLOSE_RANGE = 436  # the same number on every architecture, as for all calls since Linux 5.1
+_LAST_DESCRIPTOR = 2**32 - 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def syscall(number: int, *arguments: int | ctypes.Array[ctypes.c_char] | None) -> int:
+    """Make a system call by number.
+
+    Args:
+        number: Its number on this architecture.
+        arguments: Integers as they are, buffers by address.
+
+    Returns:
+        What it returns.
+
+    Raises:
+        OSError: It failed.
+    """
+    return _checked(_libc.syscall, number, *arguments)
+
+
+def prctl(option: int, *arguments: int | ctypes.Array[ctypes.c_char]) -> int:
+    """Call ``prctl`` with up to four arguments; the others are zero.
+
+    Raises:
+        OSError: It failed.
+    """
+    padded = (*arguments, 0, 0, 0, 0)[:4]
+    return _checked(_libc.prctl, option, *padded)
+
+
+def capset(header: ctypes.Array[ctypes.c_char], sets: ctypes.Array[ctypes.c_char]) -> None:
+    """Set this thread's capabilities.
+
+    Raises:
+        OSError: It failed.
+    """
+    _checked(_libc.capset, header, sets)
+
+
+def close_others(keep: tuple[int, ...]) -> None:
+    """Close every descriptor of this process but those in ``keep``."""
+    first = 0
+    for kept in sorted(set(keep)):
+        _close_range(first, kept - 1)
+        first = kept + 1
+    _close_range(first, _LAST_DESCRIPTOR)
+
+
+def count_threads() -> int | None:
+    """Return how many threads this process has, or None where the kernel does not tell."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        return None
+
+
+def stack_bounds() -> tuple[int, int] | None:
+    """Return the first address of this process's stack and the one past its last, if known."""
+    try:
+        maps = Path("/proc/self/maps").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    for line in maps.splitlines():
+        if line.endswith("[stack]"):
+            start, _, end = line.split()[0].partition("-")
+            return int(start, 16), int(end, 16)
+    return None
+
+
+def _close_range(first: int, last: int) -> None:
+    if first > last:
+        return
+    try:
+        if LINUX:
+            syscall(_CLOSE_RANGE, first, last, 0)
+            return
+    except OSError:
+        pass
+    os.closerange(first, min(last + 1, 65536))
+
+
+def _checked(function: object, *arguments: object) -> int:
+    assert callable(function)  # noqa: S101 - a function of the C library
+    words = [ctypes.c_ulong(word) if isinstance(word, int) else word for word in arguments]
+    ctypes.set_errno(0)
+    result = int(function(*words))
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return result
+
+
+_libc.syscall.restype = ctypes.c_long

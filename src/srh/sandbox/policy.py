@@ -1,0 +1,197 @@
+"""Which system calls a contestant may make: an allow-list, with conditions on arguments.
+
+What is refused fails with an error number that tells who refused it. The numbers are such as the
+kernel and Landlock would not give for the same call, and such as libraries take in their stride:
+
+============= ================ ==================================================================
+family        error            refused
+============= ================ ==================================================================
+processes     ECHILD           fork, vfork, clone of a process, exec, sessions, process groups
+threads       EAGAIN           clone of a thread, unless threads are allowed
+others        ESRCH            signals, limits, priorities, memory and handles of other processes
+network       EAFNOSUPPORT     every kind of socket, pairs included
+shared memory ENODEV           mappings that are shared, huge or growing; memfd, SysV and POSIX IPC
+locks         ENOLCK           flock, and locks and leases by fcntl
+fcntl         EINVAL           signal owners, asynchronous input, pipe sizes, unknown commands
+ioctl         ENOTTY           everything but asking for sizes and setting close-on-exec
+attributes    EROFS            modes, owners, times, extended attributes
+links         EMLINK           links, named pipes, devices
+truncation    ETXTBSY          where Landlock does not yet know it: truncate, open to truncate only
+privileges    EOPNOTSUPP       user ids, namespaces, mounts, modules, clocks, the machine's state
+facilities    ENOSYS           io_uring, bpf, keyrings, tracing, watching files; and all the rest
+foreign calls ENOEXEC          x32 calls on x86-64 (calls of a wholly other kind end the process)
+============= ================ ==================================================================
+
+``clone3`` gives ENOSYS, so that the C library falls back on ``clone``, whose flags a filter can
+read. A condition compares 64 bits where the kernel reads 64, and 32 where it reads 32 (a process
+id, a command): comparing more would refuse what it takes, comparing less would miss what it takes.
+"""
+
+from __future__ import annotations
+
+import errno
+from typing import Final
+
+from srh.sandbox.bpf import ALLOW, WORD, Below, Clause, Rule, Test, int_test
+
+PROCESSES: Final = errno.ECHILD
+THREADS: Final = errno.EAGAIN
+OTHERS: Final = errno.ESRCH
+NETWORK: Final = errno.EAFNOSUPPORT
+SHARED_MEMORY: Final = errno.ENODEV
+LOCKS: Final = errno.ENOLCK
+FCNTL: Final = errno.EINVAL
+IOCTL: Final = errno.ENOTTY
+ATTRIBUTES: Final = errno.EROFS
+LINKS: Final = errno.EMLINK
+TRUNCATION: Final = errno.ETXTBSY
+PRIVILEGES: Final = errno.EOPNOTSUPP
+FACILITIES: Final = errno.ENOSYS
+FOREIGN: Final = errno.ENOEXEC
+PRCTL: Final = errno.EINVAL
+
+_ALLOWED: Final = """
+access chdir close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fadvise64
+fallocate fchdir fdatasync fstat fstatfs fsync ftruncate getcwd getdents getdents64 lseek lstat
+mkdir mkdirat newfstatat pipe pipe2 pread64 preadv pwrite64 pwritev read readlink
+readlinkat readv rename renameat renameat2 rmdir sendfile stat statfs statx umask unlink unlinkat
+write writev
+epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait poll ppoll pselect6 select
+brk get_mempolicy madvise mbind membarrier mprotect msync munmap set_mempolicy
+futex gettid rseq set_robust_list set_tid_address
+alarm getitimer pause restart_syscall rt_sigaction rt_sigpending rt_sigprocmask rt_sigreturn
+rt_sigsuspend rt_sigtimedwait setitimer sigaltstack
+clock_getres clock_gettime clock_nanosleep gettimeofday nanosleep time times
+arch_prctl exit exit_group getcpu getegid geteuid getgid getgroups getpgrp getpid getppid getrandom
+getresgid getresuid getrlimit getrusage getuid sched_get_priority_max sched_get_priority_min
+sched_yield setrlimit sysinfo uname wait4 waitid
+"""
+
+_REFUSED: Final = {
+    PROCESSES: "execve execveat fork setpgid setsid vfork",
+    OTHERS: """
+        get_robust_list ioprio_get ioprio_set kcmp migrate_pages move_pages pidfd_getfd pidfd_open
+        pidfd_send_signal process_madvise process_mrelease process_vm_readv process_vm_writev ptrace
+        rt_sigqueueinfo rt_tgsigqueueinfo tkill""",
+    NETWORK: """
+        accept accept4 bind connect getpeername getsockname getsockopt listen recvfrom recvmmsg
+        recvmsg sendmmsg sendmsg sendto setsockopt shutdown socket socketpair""",
+    SHARED_MEMORY: """
+        memfd_create memfd_secret mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend
+        mq_unlink msgctl msgget msgrcv msgsnd remap_file_pages semctl semget semop semtimedop shmat
+        shmctl shmdt shmget""",
+    LOCKS: "flock",
+    ATTRIBUTES: """
+        chmod chown fchmod fchmodat fchmodat2 fchown fchownat fremovexattr fsetxattr futimesat
+        lchown lremovexattr lsetxattr removexattr setxattr utime utimensat utimes""",
+    LINKS: "link linkat mknod mknodat symlink symlinkat",
+    PRIVILEGES: """
+        acct adjtimex capset chroot clock_adjtime clock_settime delete_module finit_module fsconfig
+        fsmount fsopen fspick init_module ioperm iopl kexec_file_load kexec_load mount
+        mount_setattr move_mount open_tree personality pivot_root quotactl reboot setdomainname
+        setfsgid setfsuid setgid setgroups sethostname setns setregid setresgid setresuid setreuid
+        settimeofday setuid swapoff swapon syslog umount2 unshare vhangup""",
+}
+
+# Their first argument is a process id, 0 for the caller.
+_ABOUT_A_PROCESS: Final = """
+getpgid getsid prlimit64 sched_getaffinity sched_getattr sched_getparam sched_getscheduler
+sched_rr_get_interval sched_setaffinity sched_setattr sched_setparam sched_setscheduler
+"""
+
+_THREAD_NEEDS: Final = 0x1_0F00  # CLONE_VM, _FS, _FILES, _SIGHAND, _THREAD
+_THREAD_MAY: Final = 0x7C_0000  # _SYSVSEM, _SETTLS, _PARENT_SETTID, _CHILD_CLEARTID, _DETACHED
+
+_MAP_TYPE: Final = 0x0F
+_MAP_PRIVATE: Final = 0x02
+_MAP_ANONYMOUS: Final = 0x20
+# A growing mapping counts as stack, a huge one as the system's reserve: neither as memory.
+_MAP_UNCOUNTED: Final = 0x100 | 0x4_0000  # MAP_GROWSDOWN, MAP_HUGETLB
+_HIGH: Final = WORD ^ (2**32 - 1)
+
+_O_TRUNC: Final = 0x200
+_O_ACCMODE: Final = 0x3
+_O_ASYNC: Final = 0x2000
+_F_SETFL: Final = 4
+# F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC, F_GETPIPE_SZ
+_FCNTL_ALLOWED: Final = (0, 1, 2, 3, 1030, 1032)
+# F_GETLK, F_SETLK, F_SETLKW, their open-file kind, F_SETLEASE, F_GETLEASE
+_FCNTL_LOCKS: Final = (5, 6, 7, 36, 37, 38, 1024, 1025)
+# TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX
+_IOCTL_ALLOWED: Final = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
+# GET_PDEATHSIG, GET_DUMPABLE, SET_NAME, GET_NAME, GET_SECCOMP, CAPBSET_READ, SET_TIMERSLACK,
+# GET_TIMERSLACK, GET_NO_NEW_PRIVS, SET_VMA (with which the C library names its memory)
+_PRCTL_ALLOWED: Final = (2, 3, 15, 16, 21, 23, 29, 30, 39, 0x53564D41)
+
+
+def contestant_rules(pid: int, *, threads: bool, truncation: bool, below_stack: int) -> list[Rule]:
+    """Return the rules for a contestant; a call without one is unknown, and refused.
+
+    Args:
+        pid: The contestant's process id.
+        threads: Whether it may start threads.
+        truncation: Whether truncating is left to Landlock; if not, what Landlock cannot see of it
+            is refused here.
+        below_stack: An address between the stack and what is mapped below it. The stack counts
+            towards no memory limit, and keeps that when it is remapped: only what lies below may
+            be.
+    """
+    rules = [Rule(call, ALLOW) for call in _ALLOWED.split()]
+    rules += [Rule(call, error) for error, calls in _REFUSED.items() for call in calls.split()]
+    rules += _process_rules(pid, threads=threads)
+    rules += [_mmap_rule(), _fcntl_rule()]
+    rules.append(Rule("mremap", SHARED_MEMORY, (Clause((Below(0, below_stack),)),)))
+    rules.append(Rule("ioctl", IOCTL, _any_of(1, _IOCTL_ALLOWED)))
+    rules.append(Rule("prctl", PRCTL, _any_of(0, _PRCTL_ALLOWED)))
+    return rules + _truncation_rules(truncation)
+
+
+def _process_rules(pid: int, *, threads: bool) -> list[Rule]:
+    itself = _any_of(0, (pid,))
+    whole_process = int_test(0, 0)  # PRIO_PROCESS
+    priorities = tuple(Clause((whole_process, int_test(1, who))) for who in (0, pid))
+    thread = Test(0, _THREAD_NEEDS, WORD ^ _THREAD_MAY)
+    return [
+        Rule("clone", PROCESSES, (Clause((thread,), ALLOW if threads else THREADS),)),
+        Rule("kill", OTHERS, itself),
+        Rule("tgkill", OTHERS, itself),
+        Rule("getpriority", OTHERS, priorities),
+        Rule("setpriority", OTHERS, priorities),
+        *(Rule(call, OTHERS, _any_of(0, (0, pid))) for call in _ABOUT_A_PROCESS.split()),
+    ]
+
+
+def _mmap_rule() -> Rule:
+    of_a_file = Test(3, 0, _HIGH | _MAP_ANONYMOUS | _MAP_UNCOUNTED)
+    private = Test(3, _MAP_PRIVATE, _HIGH | _MAP_TYPE | _MAP_UNCOUNTED)
+    return Rule("mmap", SHARED_MEMORY, (Clause((of_a_file,)), Clause((private,))))
+
+
+def _fcntl_rule() -> Rule:
+    no_signals = Clause((int_test(1, _F_SETFL), int_test(2, 0, _O_ASYNC)))
+    locks = _any_of(1, _FCNTL_LOCKS, LOCKS)
+    return Rule("fcntl", FCNTL, (*_any_of(1, _FCNTL_ALLOWED), no_signals, *locks))
+
+
+def _truncation_rules(truncation: bool) -> list[Rule]:
+    """Return the rules of opening and truncating.
+
+    Without truncation in Landlock, a file that may only be read could be emptied: by name, or by
+    opening it to read and truncate. Opening to write is in Landlock's sight in any case. Mode 3
+    asks for neither, so it is not among the writing ones.
+    """
+    if truncation:
+        return [Rule(call, ALLOW) for call in ("open", "openat", "truncate")]
+    return [
+        Rule("truncate", TRUNCATION),
+        *(Rule(call, TRUNCATION, _opening(flags)) for call, flags in (("open", 1), ("openat", 2))),
+    ]
+
+
+def _opening(flags: int) -> tuple[Clause, ...]:
+    writing = (Clause((int_test(flags, mode, _O_ACCMODE),)) for mode in (1, 2))
+    return (Clause((int_test(flags, 0, _O_TRUNC),)), *writing)
+
+
+def _any_of(argument: int, values: tuple[int, ...], action: int = ALLOW) -> tuple[Clause, ...]:
+    return tuple(Clause((int_test(argument, value),), action) for value in values)

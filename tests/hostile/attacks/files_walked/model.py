@@ -1,0 +1,13 @@
+from pathlib import Path
+
+from helpers import Thief, open_arrays
+
+
+class Model(Thief):
+    def loot(self):
+        for parent in list(Path.cwd().parents)[:4]:
+            for place in parent.rglob("labels.npz"):
+                try:
+                    yield from open_arrays(place)
+                except OSError:
+                    continue

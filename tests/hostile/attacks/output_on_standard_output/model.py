@@ -1,0 +1,10 @@
+import os
+
+from helpers import Honest
+
+
+class Model(Honest):
+    def fit(self, X, y):
+        super().fit(X, y)
+        for _ in range(800):
+            os.write(1, b"x" * 65536)

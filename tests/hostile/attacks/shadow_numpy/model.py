@@ -1,0 +1,5 @@
+from helpers import Honest
+
+
+class Model(Honest):
+    pass

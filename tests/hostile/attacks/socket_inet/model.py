@@ -1,0 +1,8 @@
+import socket
+
+from helpers import Honest, succeeded
+
+
+class Model(Honest):
+    def fit(self, X, y):
+        succeeded(socket.socket(socket.AF_INET))
