@@ -359,7 +359,8 @@ def _consistency(task: Task) -> list[str]:
         problems.append(f"tolerance: must be at least 0 and below 1, not {spec.tolerance}")
     if spec.seed < 0:
         problems.append(f"seed: must not be negative, not {spec.seed}")
-    return problems + _missing_packages(spec.requires)
+    packages = [*spec.requires, *(["pandas"] if spec.frames else [])]
+    return problems + _missing_packages(packages)
 
 
 def _missing_packages(names: list[str]) -> list[str]:

@@ -399,3 +399,43 @@ def test_the_usual_libraries_work_under_the_lock(noise, library, threads):
     result = evaluate(noise, source, limits=limits)
     assert result.status == "ok", result.error
     assert result.metrics["r2"] < 0.3
+
+
+BY_GROUP = """
+import json
+
+
+class Model:
+    def fit(self, X, y):
+        if list(X.columns) != ["x", "site"] or str(X["site"].dtype) != "category":
+            raise TypeError(f"{X.dtypes}")
+        self.level = {
+            site: float((y - 2 * X["x"])[X["site"] == site].mean())
+            for site in X["site"].cat.categories
+        }
+
+    def predict(self, X):
+        return 2 * X["x"] + X["site"].map(self.level).astype(float)
+
+    def save(self, folder):
+        (folder / "level.json").write_text(json.dumps(self.level))
+
+    @classmethod
+    def load(cls, folder):
+        model = cls()
+        model.level = json.loads((folder / "level.json").read_text())
+        return model
+"""
+
+
+def test_a_task_may_deliver_frames_with_names_and_categories(tmp_path):
+    rows = [f"{i},{'uvw'[i // 20]},{2 * i + i // 20}" for i in range(60)]
+    data = tmp_path / "sites.csv"
+    data.write_text("\n".join(["x,site,y", *rows]) + "\n")
+    spec = DataSpec(target="y", categorical="labels")
+    framed = evaluate(data, BY_GROUP, data=spec, frames=True)
+    assert (framed.status, framed.error) == ("ok", None)
+    assert framed.metrics["rmse"] < 1e-12
+    plain = evaluate(data, BY_GROUP, data=spec)
+    assert plain.outcome == "harness"
+    assert "column 'site' holds text labels" in plain.error
