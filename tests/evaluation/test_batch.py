@@ -271,3 +271,29 @@ def test_more_jobs_than_trials_are_no_more_threads(project, task):
     entries = evaluate_trials(task, list_trials(project, "line"), jobs=100_000, report=watch)
     assert [entry.result.outcome for entry in entries] == ["ok", "ok"]
     assert most < before + 20
+
+
+def test_without_a_sandbox_code_is_refused_and_formulas_are_not(project, monkeypatch):
+    from srh.evaluation import runner
+    from srh.sandbox.lockdown import unavailable
+
+    def refuse():
+        raise unavailable(["Landlock in the kernel"])
+
+    monkeypatch.setattr(runner, "require_sandbox", refuse)
+    toml = project.tasks / "line" / "task.toml"
+    toml.write_text(
+        toml.read_text().replace('accepts = ["formula"]', 'accepts = ["formula", "model"]')
+    )
+    model = project.trials / "line" / "model"
+    model.mkdir()
+    (model / "model.py").write_text("raise SystemExit\n")
+    task = load_task(project, "line")
+    entries = {
+        entry.trial.id: entry for entry in evaluate_trials(task, list_trials(project, "line"))
+    }
+    assert entries["right"].result.status == "ok"
+    assert (entries["model"].origin, entries["model"].result) == ("not evaluated", None)
+    assert "Landlock in the kernel" in entries["model"].reason
+    (final, _) = evaluate_holdout(task, [entries["model"].trial])
+    assert final[0].origin == "not evaluated"

@@ -10,7 +10,7 @@ from typing import Literal
 
 import psutil
 
-from srh.errors import FormatError, HarnessError
+from srh.errors import FormatError, HarnessError, SandboxUnavailableError
 from srh.evaluation.protocol import EvaluationResult, Request, is_unconfined
 from srh.evaluation.provenance import describe
 from srh.evaluation.records import (
@@ -90,7 +90,10 @@ def evaluate_one(task: Task, trial: Trial, *, force: bool = False) -> Entry:
         if record.state == "current" and _is_confined_enough(task, record):
             return Entry(trial, "kept", record.result)
     request = make_request(task)
-    evaluation = evaluate_source(task, request, source)
+    try:
+        evaluation = evaluate_source(task, request, source)
+    except SandboxUnavailableError as error:  # this one is refused, the others are not
+        return Entry(trial, "not evaluated", None, str(error))
     return store(task, trial, request, evaluation)
 
 
@@ -180,7 +183,10 @@ def evaluate_holdout(
         source = by_trial[trial]
         if isinstance(source, EvaluationResult):
             return Entry(trial, "evaluated", source)
-        return Entry(trial, "evaluated", evaluate_source(task, request, source).result)
+        try:
+            return Entry(trial, "evaluated", evaluate_source(task, request, source).result)
+        except SandboxUnavailableError as error:
+            return Entry(trial, "not evaluated", None, str(error))
 
     return _in_order(trials, final_entry, jobs, report), look
 

@@ -81,7 +81,11 @@ def run_task(
     others = [] if final else [trial for trial in everyone if trial not in trials]
     shown = [*entries, *(stored_entry(task, trial) for trial in others)]
     board = _board(project, task, shown, rank_by, look)
-    return Run(board, any_failed=outcomes != {"ok"}, any_harness="harness" in outcomes)
+    return Run(
+        board,
+        any_failed=outcomes != {"ok"} or any(entry.result is None for entry in entries),
+        any_harness="harness" in outcomes,
+    )
 
 
 def stored_board(project: Project, task: Task, *, rank_by: str | None = None) -> Board:
