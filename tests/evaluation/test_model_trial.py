@@ -13,6 +13,7 @@ import pytest
 
 from srh.context import DataSpec
 from srh.evaluation import evaluate_trial
+from srh.evaluation.model_trial import until_start
 from srh.evaluation.protocol import Request
 from srh.evaluation.provenance import digest_data
 from srh.evaluation.runner import run_request
@@ -439,3 +440,10 @@ def test_a_task_may_deliver_frames_with_names_and_categories(tmp_path):
     plain = evaluate(data, BY_GROUP, data=spec)
     assert plain.outcome == "harness"
     assert "column 'site' holds text labels" in plain.error
+
+
+def test_processes_start_at_few_moments_whatever_came_before():
+    elapsed = np.concatenate([np.geomspace(0.01, 600, 5000), np.linspace(0.01, 600, 5000)])
+    waits = np.array([until_start(seconds) for seconds in elapsed])
+    assert len(np.unique(np.round(elapsed + waits, 6))) < 64
+    assert np.all((waits >= 0) & (waits <= 0.25 * elapsed + 1e-9))

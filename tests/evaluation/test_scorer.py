@@ -164,3 +164,34 @@ def test_the_targets_scale_is_finite_for_numbers_of_any_size():
     scale = target_scale(np.array([-1.7e308, 1.7e308, 1.7e308]))
     with pytest.raises(TrialFailedError, match="change by up to"):
         require_same(np.array([1e308]), np.array([1.1e308]), scale=scale, tolerance=1e-9)
+
+
+class Recorder(Contender):
+    """Predicts nothing but zeros, and keeps the order in which folds were asked for."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked = []
+
+    def answer(self, train, validation):
+        self.asked.append(int(validation[0]))
+        return Answer(np.zeros(len(validation)))
+
+
+def test_folds_are_asked_for_in_an_order_that_only_the_labels_tell(tmp_path):
+    partitions = [([row for row in range(40) if row != fold], [fold]) for fold in range(40)]
+    orders = []
+    for last in (1, 1, 2):
+        path = tmp_path / "d.csv"
+        path.write_text("x,y\n" + "\n".join(f"{i},{i * i}" for i in range(39)) + f"\n39,{last}\n")
+        recorder = Recorder()
+        result = score(
+            request(partitions, ["mae"]), load_dataset(path, DataSpec(target="y")), recorder
+        )
+        assert [one["mae"] for one in result.per_fold[:39]] == [i * i for i in range(39)]
+        orders.append(recorder.asked)
+    assert orders[0] == orders[1]
+    assert orders[0] != orders[2], "one label makes another order"
+    assert [order[0] for order in orders] == [0, 0, 0], "the round trip comes first"
+    assert sorted(orders[0]) == list(range(40))
+    assert orders[0] != sorted(orders[0])

@@ -147,10 +147,11 @@ def make_data(place, name):
 
 
 def make_folds(name):
-    rows = range(ROWS)
+    rows, folds = range(ROWS), EXPECTED[name].get("folds", 1)
+    of = max(folds, 3)
     return [
-        ([row for row in rows if row % 3 != fold], [row for row in rows if row % 3 == fold])
-        for fold in range(EXPECTED[name].get("folds", 1))
+        ([row for row in rows if row % of != fold], [row for row in rows if row % of == fold])
+        for fold in range(folds)
     ]
 
 

@@ -8,20 +8,24 @@ then in the same order, which must agree too (the round trip). The batches come 
 process that has seen all rows together can remember them. All that comes back from either is raw
 float64: nothing that the trial made is ever parsed here.
 
-No fold may tell the next one anything, and labels of the one are training rows of the other. So
+No fold may tell another one anything, and labels of the one are training rows of the other. So
 what a process leaves is gone before the next one starts: what it may not read, it can still see
-the names and sizes of. The order of the validation rows is drawn from the labels: a process that
+the names and sizes of. When a process starts would tell how long the ones before it took, so it
+starts at one of few moments, each a quarter later than the last: that tells fewer than six bits,
+and nobody knows for whom. The order of the validation rows is drawn from the labels: a process that
 could work it out would know how they lie in the data file, which may be sorted.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
+import math
 import os
 import stat
 import sys
+import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,6 +45,7 @@ from srh.evaluation.scorer import (
     TrialFailedError,
     Values,
     require_same,
+    secret_draw,
     target_scale,
 )
 from srh.files import FileRefusedError, open_folder, read_regular, remove_tree
@@ -53,6 +58,8 @@ _REPLY_LIMIT = 64 << 10
 _REPORTED: tuple[Outcome, ...] = ("error", "memory", "denied", "bad_result")
 _STATE_FILES = 10_000
 _STATE_DEPTH = 32
+_FIRST_START_S = 0.01
+_START_RATIO = 1.25
 
 
 class ModelContender:
@@ -78,8 +85,8 @@ class ModelContender:
         self._request = request
         self._table = _Table(dataset, frame=request.frames)
         self._y = dataset.y
-        self._secret = int.from_bytes(hashlib.sha256(dataset.y.tobytes()).digest(), "little")
         self._folder = folder
+        self._started = time.monotonic()
         self._withheld = withheld
         self._order: npt.NDArray[np.int64] | None = None
         self._saved: Path | None = None
@@ -88,8 +95,8 @@ class ModelContender:
     def answer(self, train: Rows, validation: Rows) -> Answer:
         """Fit in a fresh contestant, and have it predict the validation rows."""
         self._forget_state()
-        draw = np.random.default_rng([self._secret, self._request.seed, len(self._ended)])
-        order = draw.permutation(len(validation))
+        order = secret_draw(self._request.seed, self._y, validation).permutation(len(validation))
+        time.sleep(until_start(time.monotonic() - self._started))
         with self._contestant() as talk:
             talk.fit(self._table, self._y, train)
             if self._saved is None:
@@ -142,8 +149,8 @@ class ModelContender:
         Args:
             saved: What another contestant has saved, to be loaded; None: this one saves.
         """
-        scratch = self._folder / f"contestant-{len(self._ended)}"
-        (scratch / "saved").mkdir(mode=0o700, parents=True)
+        scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=self._folder))
+        (scratch / "saved").mkdir(mode=0o700)
         limits = self._request.limits
         talk, gone = None, None
         child = Child(
@@ -336,6 +343,14 @@ def _copy_folder(folder: int, target: Path, budget: _Budget, depth: int) -> None
         content = read_regular(name, budget.room, folder=folder)
         budget.room -= len(content)
         (target / name).write_bytes(content)
+
+
+def until_start(elapsed: float) -> float:
+    """Return how long to wait, in seconds, for the next moment at which a process may start."""
+    if elapsed < _FIRST_START_S:
+        return 0.0
+    steps = math.ceil(math.log(elapsed / _FIRST_START_S, _START_RATIO))
+    return max(0.0, _FIRST_START_S * _START_RATIO**steps - elapsed)
 
 
 def _batches(order: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:

@@ -7,11 +7,16 @@ metrics are computed, the folds combined. A contender that fails in one fold is 
 others, so that its author sees the whole picture, but the trial has failed: a mean over the folds
 that happened to work would flatter it.
 
+The first fold comes first, because it is put through the round trip too, and the others in an order
+that is drawn from the labels: a contender that leaves word in one fold for another (see
+``model_trial``) cannot know for which.
+
 Rows that no fold names (a holdout, say) are never looked at.
 """
 
 from __future__ import annotations
 
+import hashlib
 import time
 from dataclasses import dataclass
 from typing import Protocol
@@ -92,22 +97,44 @@ def score(request: Request, dataset: Dataset, contender: Contender) -> Evaluatio
         SrhError: The request does not fit the data: the asker's mistake, not the trial's.
     """
     check_partitions(request.partitions, dataset.n_rows)
+    started = time.perf_counter()
+    measured: dict[int, dict[str, Score] | TrialFailedError] = {}
+    for index in _order(request, dataset):
+        try:
+            measured[index] = _score_fold(request, dataset, contender, index)
+        except TrialFailedError as failure:
+            measured[index] = failure
     folds: list[Fold] = []
     scores: list[dict[str, Score]] = []
     failures: list[TrialFailedError] = []
-    started = time.perf_counter()
     for index, (train, validation) in enumerate(request.partitions):
-        error = None
-        try:
-            measured = _score_fold(request, dataset, contender, index)
-        except TrialFailedError as failure:
-            error = str(failure)
-            failures.append(failure)
-            measured = {name: Score.error(name, failure.outcome, error) for name in request.metrics}
+        found, error = measured[index], None
+        if isinstance(found, TrialFailedError):
+            error = str(found)
+            failures.append(found)
+            found = {name: Score.error(name, found.outcome, error) for name in request.metrics}
         folds.append(Fold(n_train=len(train), n_validation=len(validation), error=error))
-        scores.append(measured)
+        scores.append(found)
     fitted = None if failures else contender.conclude(_all_training_rows(request, dataset.n_rows))
     return _combine(request, folds, scores, failures, fitted, time.perf_counter() - started)
+
+
+def secret_draw(seed: int, y: Values, rows: Rows | None = None) -> np.random.Generator:
+    """Return random numbers that only who has all labels can work out.
+
+    Args:
+        seed: The request's seed.
+        y: All labels, shape (n,).
+        rows: The rows that they are drawn for, if any; shape (k,).
+    """
+    secret = hashlib.sha256(y.tobytes())
+    secret.update(b"" if rows is None else rows.tobytes())
+    return np.random.default_rng([int.from_bytes(secret.digest(), "little"), seed])
+
+
+def _order(request: Request, dataset: Dataset) -> list[int]:
+    others = secret_draw(request.seed, dataset.y).permutation(len(request.partitions) - 1) + 1
+    return [0, *map(int, others)]
 
 
 def _score_fold(

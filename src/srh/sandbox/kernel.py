@@ -12,6 +12,7 @@ LINUX: Final = sys.platform.startswith("linux")
 
 _CLOSE_RANGE = 436  # the same number on every architecture, as for all calls since Linux 5.1
 _LAST_DESCRIPTOR = 2**32 - 1
+_MNT_DETACH = 2
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -48,6 +49,34 @@ def capset(header: ctypes.Array[ctypes.c_char], sets: ctypes.Array[ctypes.c_char
         OSError: It failed.
     """
     _checked(_libc.capset, header, sets)
+
+
+def unshare(kinds: int) -> None:
+    """Take namespaces of its own for this process.
+
+    Raises:
+        OSError: Not permitted, or it has several threads.
+    """
+    _checked(_libc.unshare, kinds)
+
+
+def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
+    """Mount a file system, or change how one is mounted.
+
+    Raises:
+        OSError: It failed.
+    """
+    texts = [ctypes.c_char_p(os.fsencode(text)) for text in (source, target, kind)]
+    _checked(_libc.mount, *texts, flags, ctypes.c_char_p(options.encode()))
+
+
+def unmount(target: str) -> None:
+    """Take away what is mounted, as soon as nobody uses it any more.
+
+    Raises:
+        OSError: It failed.
+    """
+    _checked(_libc.umount2, ctypes.c_char_p(os.fsencode(target)), _MNT_DETACH)
 
 
 def close_others(keep: tuple[int, ...]) -> None:

@@ -15,7 +15,7 @@ locks         ENOLCK           flock, and locks and leases by fcntl
 fcntl         EINVAL           signal owners, asynchronous input, pipe sizes, unknown commands
 ioctl         ENOTTY           everything but asking for sizes and setting close-on-exec
 attributes    EROFS            modes, owners, times, extended attributes
-links         EMLINK           links, named pipes, devices
+links         EMLINK           links, devices, pipes (whose numbers tell how many others made)
 truncation    ETXTBSY          where Landlock does not yet know it: truncate, open to truncate only
 privileges    EOPNOTSUPP       user ids, namespaces, mounts, modules, clocks, the machine's state
 facilities    ENOSYS           io_uring, bpf, keyrings, tracing, watching files; and all the rest
@@ -53,7 +53,7 @@ PRCTL: Final = errno.EINVAL
 _ALLOWED: Final = """
 access chdir close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fadvise64
 fallocate fchdir fdatasync fstat fstatfs fsync ftruncate getcwd getdents getdents64 lseek lstat
-mkdir mkdirat newfstatat pipe pipe2 pread64 preadv pwrite64 pwritev read readlink
+mkdir mkdirat newfstatat pread64 preadv pwrite64 pwritev read readlink
 readlinkat readv rename renameat renameat2 rmdir sendfile stat statfs statx umask unlink unlinkat
 write writev
 epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait poll ppoll pselect6 select
@@ -84,7 +84,7 @@ _REFUSED: Final = {
     ATTRIBUTES: """
         chmod chown fchmod fchmodat fchmodat2 fchown fchownat fremovexattr fsetxattr futimesat
         lchown lremovexattr lsetxattr removexattr setxattr utime utimensat utimes""",
-    LINKS: "link linkat mknod mknodat symlink symlinkat",
+    LINKS: "link linkat mknod mknodat pipe pipe2 symlink symlinkat",
     PRIVILEGES: """
         acct adjtimex capset chroot clock_adjtime clock_settime delete_module finit_module fsconfig
         fsmount fsopen fspick init_module ioperm iopl kexec_file_load kexec_load mount
@@ -113,8 +113,8 @@ _O_TRUNC: Final = 0x200
 _O_ACCMODE: Final = 0x3
 _O_ASYNC: Final = 0x2000
 _F_SETFL: Final = 4
-# F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC, F_GETPIPE_SZ
-_FCNTL_ALLOWED: Final = (0, 1, 2, 3, 1030, 1032)
+# F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC
+_FCNTL_ALLOWED: Final = (0, 1, 2, 3, 1030)
 # F_GETLK, F_SETLK, F_SETLKW, their open-file kind, F_SETLEASE, F_GETLEASE
 _FCNTL_LOCKS: Final = (5, 6, 7, 36, 37, 38, 1024, 1025)
 # TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX

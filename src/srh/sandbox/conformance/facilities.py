@@ -21,6 +21,7 @@ _TIOCSTI = 0x5412
 _FIOSETOWN = 0x8901
 _MAP_GROWSDOWN = 0x100
 _X32 = 0x4000_0000
+_ANSWER = 1  # a pipe
 _CLONE_NEWUSER = 0x1000_0000
 
 
@@ -138,22 +139,19 @@ def set_signal(_: Setting) -> None:
 @refused("descriptors", policy.FCNTL)
 def ask_for_signals(_: Setting) -> None:
     """No signals on input."""
-    reading, _writing = os.pipe()
-    fcntl.fcntl(reading, fcntl.F_SETFL, os.O_ASYNC)
+    fcntl.fcntl(_ANSWER, fcntl.F_SETFL, os.O_ASYNC)
 
 
 @refused("descriptors", policy.IOCTL)
 def ask_for_signals_by_ioctl(_: Setting) -> None:
     """No signals on input by the other call."""
-    reading, _writing = os.pipe()
-    fcntl.ioctl(reading, _FIOASYNC, struct.pack("=i", 1))
+    fcntl.ioctl(_ANSWER, _FIOASYNC, struct.pack("=i", 1))
 
 
 @refused("descriptors", policy.FCNTL)
 def enlarge_pipe(_: Setting) -> None:
     """No larger pipes."""
-    reading, _writing = os.pipe()
-    fcntl.fcntl(reading, fcntl.F_SETPIPE_SZ, 1 << 17)
+    fcntl.fcntl(_ANSWER, fcntl.F_SETPIPE_SZ, 1 << 17)
 
 
 def _terminal() -> int:

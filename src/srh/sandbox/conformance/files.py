@@ -140,6 +140,12 @@ def make_pipe(setting: Setting) -> None:
     os.mkfifo(setting.scratch / "pipe")
 
 
+@refused("links", policy.LINKS)
+def make_nameless_pipe(_: Setting) -> None:
+    """No nameless pipes, whose numbers would tell how many others have made."""
+    os.pipe()
+
+
 @refused("attributes", policy.ATTRIBUTES)
 def change_mode(setting: Setting) -> None:
     """No modes are changed."""
