@@ -9,7 +9,7 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-from srh.evaluation.environment import FLAGS, clean_environment
+from srh.environment import FLAGS, THREAD_VARIABLES, clean_environment
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 
@@ -106,7 +106,7 @@ def _run(
     timeout: float,
     python: tuple[str, ...] = (sys.executable,),
 ) -> Ran:
-    environment = clean_environment(threads)
+    environment = clean_environment() | dict.fromkeys(THREAD_VARIABLES, str(threads))
     environment["JOBLIB_MULTIPROCESSING"] = "0"
     ended = subprocess.run(
         [*python, *FLAGS, "-c", code, asked],

@@ -21,7 +21,7 @@ def test_every_public_name_is_there(package):
     ("module", "heavy"),
     [
         ("srh", ["numpy", "msgspec", "typing"]),
-        ("srh.evaluation.environment", ["numpy", "msgspec", "typing", "json"]),
+        ("srh.environment", ["numpy", "msgspec", "typing", "json"]),
         ("srh.engine", ["scipy", "sympy", "sklearn"]),
         ("srh.cli", ["numpy", "scipy", "sklearn", "sympy", "joblib", "msgspec"]),
         ("srh.evaluation.runner", ["scipy", "sympy", "sklearn", "joblib", "rich"]),

@@ -1,6 +1,6 @@
 """Public names that are imported on first use, so that `import srh` and the child stay light.
 
-It imports nothing: see ``srh.evaluation.environment``.
+It imports nothing: see ``srh.environment``.
 """
 
 from __future__ import annotations

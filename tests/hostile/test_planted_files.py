@@ -10,8 +10,9 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import time
-from pathlib import Path
+from contextlib import contextmanager
 
 import pytest
 
@@ -106,13 +107,10 @@ def test_a_folder_that_may_not_be_entered_is_unverified(task, right):
 
 
 class Payload:
-    """Leaves a mark when it is unpickled."""
-
-    def __init__(self, mark: Path) -> None:
-        self.mark = mark
+    """Says so when it is unpickled."""
 
     def __reduce__(self):
-        return (Path.touch, (self.mark,))
+        return (print, ("UNPICKLED",))
 
 
 @pytest.mark.parametrize("place", ["trial", "another trial", "elsewhere"])
@@ -121,9 +119,8 @@ def test_no_pickle_of_a_trial_is_loaded(project, right, tmp_path, place):
     other.mkdir()
     (other / "trial.toml").write_text('kind = "formula"\n')
     folder = {"trial": right.folder, "another trial": other, "elsewhere": tmp_path}[place]
-    mark = tmp_path / "mark"
     data = folder / "planted.joblib"
-    data.write_bytes(pickle.dumps(Payload(mark)))
+    data.write_bytes(pickle.dumps(Payload()))
     request = {
         "trial_dir": ".",
         "dataset_path": os.path.relpath(data, right.folder),
@@ -137,11 +134,96 @@ def test_no_pickle_of_a_trial_is_loaded(project, right, tmp_path, place):
         command, cwd=right.folder, capture_output=True, timeout=60, check=False, text=True
     )
     if place == "elsewhere":  # a data file that the asker keeps outside the trials is the asker's
-        assert mark.exists()
+        assert "UNPICKLED" in ended.stdout
         return
-    assert not mark.exists()
+    assert "UNPICKLED" not in ended.stdout
     assert ended.returncode == 2
     assert "a pickle runs code" in ended.stderr
     with pytest.raises(DataError, match="a pickle runs code"):
         evaluate_trial(right.folder, data, ["rmse"], FOLDS, 1e-9, 30.0)
-    assert not mark.exists()
+    assert "UNPICKLED" not in ended.stdout
+
+
+@contextmanager
+def meddling(meddle):
+    """Call a function again and again while the block runs; it has to have been called."""
+    done, calls = threading.Event(), []
+
+    def go_on():
+        while not done.wait(0.01):
+            meddle()
+            calls.append(None)
+
+    thread = threading.Thread(target=go_on)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+    assert calls
+
+
+@pytest.mark.parametrize("kind", ["planted", "harmless"])
+def test_a_result_planted_during_an_evaluation_is_not_believed(task, right, kind):
+    evaluate_one(task, right)
+    path = right.folder / "result.json"
+    forged = json.loads(path.read_text())
+    forged["metrics"] = dict.fromkeys(forged["metrics"], 0.0)
+    text = json.dumps(forged) if kind == "planted" else path.read_text()
+    honest = stored_entry(task, right).result
+
+    def plant():
+        beside = right.folder / "beside.json"
+        beside.write_text(text)
+        beside.replace(path)
+
+    with meddling(plant):
+        entry = evaluate_one(task, right, force=True)
+    assert entry.result.metrics == honest.metrics
+    plant()
+    stored = stored_entry(task, right)
+    assert stored.origin == ("unverified" if kind == "planted" else "kept")
+    evaluate_one(task, right, force=True)
+    assert stored_entry(task, right).trusted.metrics == honest.metrics
+
+
+@pytest.mark.parametrize("meddled", [True, False])
+def test_what_was_digested_is_what_ran_though_the_source_changes_meanwhile(task, right, meddled):
+    formula = right.folder / "formula.txt"
+    written = formula.read_text()
+
+    def change():
+        formula.write_text("param('a')*sin(x)" if meddled else written)
+
+    honest = evaluate_one(task, right).result
+    running = threading.Timer(0.005, change)
+    running.start()
+    entry = evaluate_one(task, right, force=True)
+    assert not running.is_alive()
+    assert entry.result.metrics == honest.metrics
+    assert entry.result.provenance.trial == honest.provenance.trial
+    assert stored_entry(task, right).origin == ("unverified" if meddled else "kept")
+
+
+@pytest.mark.parametrize("meddled", [True, False])
+def test_a_folder_replaced_by_a_link_during_an_evaluation_brings_another_no_result(
+    task, right, meddled
+):
+    other = right.folder.with_name("other")
+    other.mkdir()
+    for name in ("trial.toml", "formula.txt"):
+        (other / name).write_text((right.folder / name).read_text())
+
+    def replace():
+        if meddled:
+            right.folder.rename(right.folder.with_name("elsewhere"))
+            right.folder.symlink_to(other)
+
+    running = threading.Timer(0.005, replace)
+    running.start()
+    entry = evaluate_one(task, right)
+    assert not running.is_alive()
+    assert entry.result.outcome == ("harness" if meddled else "ok")
+    assert (right.folder / "result.json").exists() != meddled
+    assert {path.name for path in other.iterdir()} == {"trial.toml", "formula.txt"}

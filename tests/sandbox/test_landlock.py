@@ -76,7 +76,7 @@ RESTRICTED = """
     from srh.sandbox.landlock import Grant
     prctl(38, 1)
     given = Grant({granted!r}, landlock.READ, required=True)
-    landlock.restrict([given, Grant("/no/such", landlock.READ)], {abi})
+    landlock.enforce(landlock.build([given, Grant("/no/such", landlock.READ)], {abi}))
 """
 
 

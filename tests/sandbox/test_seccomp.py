@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from confined import run_confined
-from srh.sandbox import bpf, policy
+from srh.sandbox import bpf, policy, seccomp
 from srh.sandbox.syscalls import ARCHITECTURES, Architecture
 
 PID = 4242
@@ -27,11 +27,16 @@ BOTH = pytest.mark.parametrize("machine", sorted(ARCHITECTURES))
 class Filter:
     """A filter that can be asked."""
 
-    def __init__(self, machine: str, *, threads: bool = False, truncation: bool = True) -> None:
+    def __init__(
+        self,
+        machine: str,
+        *,
+        role: policy.Role = "contestant",
+        threads: bool = False,
+        truncation: bool = True,
+    ) -> None:
         self.known: Architecture = ARCHITECTURES[machine]
-        rules = policy.contestant_rules(
-            PID, threads=threads, truncation=truncation, below_stack=BELOW
-        )
+        rules = policy.rules(role, PID, threads=threads, truncation=truncation, below_stack=BELOW)
         code = bpf.assemble(rules, self.known, unknown=policy.FACILITIES, foreign=policy.FOREIGN)
         self.program = list(struct.iter_unpack("=HBBI", code))
 
@@ -239,4 +244,39 @@ def test_the_filter_holds_in_a_thread_too(tmp_path):
 
 
 def _rules() -> list[bpf.Rule]:
-    return policy.contestant_rules(PID, threads=True, truncation=False, below_stack=BELOW)
+    return policy.rules("contestant", PID, threads=True, truncation=False, below_stack=BELOW)
+
+
+@BOTH
+def test_nobody_has_the_kernel_forget_what_others_would_read(machine):
+    ask = Filter(machine)
+    dontneed, cold, pageout, mergeable = 4, 20, 21, 12
+    assert ask("fadvise64", 3, 0, 0, dontneed) == "ENOSYS"
+    assert {ask("fadvise64", 3, 0, 0, advice) for advice in (0, 1, 2, 3, 5)} == {ALLOWED}
+    assert {ask("madvise", 0, 1, advice) for advice in (cold, pageout, mergeable)} == {"ENOSYS"}
+    assert ask("madvise", 0, 1, 2**32 + pageout) == "ENOSYS"  # the kernel reads 32 bits
+    assert {ask("madvise", 0, 1, advice) for advice in (dontneed, 8, 14, 102)} == {ALLOWED}
+
+
+def test_one_program_serves_every_process_but_for_its_number():
+    rules = policy.rules("contestant", PID, threads=False, truncation=True, below_stack=BELOW)
+    known = ARCHITECTURES[seccomp.machine()]
+    straight = bpf.assemble(rules, known, unknown=policy.FACILITIES, foreign=policy.FOREIGN)
+    shared = seccomp.assembled("contestant", False, True, BELOW)
+    assert seccomp.for_process(shared, PID) == straight
+
+
+@BOTH
+def test_a_scorer_may_do_no_more_than_it_needs_to_have_contestants(machine):
+    contestant, scorer = Filter(machine), Filter(machine, role="scorer")
+    more = {
+        call
+        for call in ARCHITECTURES[machine].numbers
+        if contestant(call) != ALLOWED and scorer(call) == ALLOWED
+    }
+    assert more - {"pipe", "chmod"} == {
+        *("fchmod", "fchmodat", "fchmodat2", "getsockname", "getsockopt", "memfd_create"),
+        *("pipe2", "recvfrom", "sendmsg", "sendto", "socketpair"),
+    }
+    for call in ("socket", "connect", "clone", "execve", "ptrace", "mount"):
+        assert scorer(call) == contestant(call) != ALLOWED

@@ -1,15 +1,19 @@
 """The contestant's end of the channel to its scorer (see ``srh.sandbox.supervise``).
 
-It reads and writes an inherited descriptor, and so needs no right to make sockets.
+It receives and writes on an inherited descriptor, and so needs no right to make sockets. Arrays
+come as descriptors of memory that nobody can change any more.
 """
 
 from __future__ import annotations
 
-import io
+import array
 import json
+import os
+import socket
 from typing import Any
 
 _HEADER = 8
+_MOST_DESCRIPTORS = 4
 
 
 class Channel:
@@ -20,27 +24,19 @@ class Channel:
     """
 
     def __init__(self, descriptor: int) -> None:
-        self._stream = io.FileIO(descriptor, "r+", closefd=False)
+        self._descriptor = descriptor
+        self._end = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=descriptor)
+        self._room = socket.CMSG_SPACE(_MOST_DESCRIPTORS * array.array("i").itemsize)
 
-    def receive_into(self, buffer: memoryview) -> None:
-        """Fill ``buffer``, writable bytes, with the content of the next frame.
-
-        Raises:
-            EOFError: The scorer is gone, or the frame has another size.
-        """
-        size = int.from_bytes(self._read(bytearray(_HEADER)), "little")
-        if size != len(buffer):
-            raise EOFError(f"a frame of {len(buffer)} bytes was announced, {size} came")
-        self._fill(buffer)
-
-    def receive_json(self) -> Any:
-        """Return the next frame's content, decoded.
+    def receive(self) -> tuple[Any, list[int]]:
+        """Return the next frame's content, decoded, and the descriptors that came with it.
 
         Raises:
             EOFError: The scorer is gone.
         """
-        size = int.from_bytes(self._read(bytearray(_HEADER)), "little")
-        return json.loads(self._read(bytearray(size)))
+        descriptors = array.array("i")
+        size = int.from_bytes(self._read(_HEADER, descriptors), "little")
+        return json.loads(self._read(size, descriptors)), descriptors.tolist()
 
     def send(self, tag: bytes, content: bytes | memoryview = b"") -> None:
         """Send one frame: a one-byte tag and its content."""
@@ -48,15 +44,17 @@ class Channel:
         for part in ((1 + len(view)).to_bytes(_HEADER, "little") + tag, view):
             rest = memoryview(part)
             while rest:
-                rest = rest[self._stream.write(rest) :]
+                rest = rest[os.write(self._descriptor, rest) :]
 
-    def _read(self, buffer: bytearray) -> bytearray:
-        self._fill(memoryview(buffer))
-        return buffer
-
-    def _fill(self, view: memoryview) -> None:
-        while len(view):
-            count = self._stream.readinto(view)
+    def _read(self, size: int, descriptors: array.array[int]) -> bytearray:
+        content = bytearray(size)
+        view = memoryview(content)
+        while view:
+            count, ancillary, _, _ = self._end.recvmsg_into([view], self._room)
             if not count:
                 raise EOFError("the scorer is gone")
+            for level, kind, rights in ancillary:
+                if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                    descriptors.frombytes(rights)
             view = view[count:]
+        return content

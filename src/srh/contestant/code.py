@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import re
 import sys
@@ -59,6 +60,8 @@ def describe(error: BaseException, folder: Path, scratch: Path) -> tuple[str, st
     kind = "error"
     if isinstance(error, MemoryError):
         kind = "memory"
+    elif isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        kind = "disk_limit"
     elif isinstance(error, PermissionError):
         kind = "denied"
     elif isinstance(error, ContractError):

@@ -1,34 +1,36 @@
-"""A model trial inside its confinement: ``python -m srh.contestant.model DESCRIPTOR``.
+"""A model trial inside its confinement.
 
-The scorer sends a set-up and then commands; each is answered by one frame. The process binds
-itself before it imports anything large, and long before it imports the trial's code. ``fit`` is
-answered once the fitted model is saved, and only then does the scorer send validation rows.
+A template forks this process (see ``srh.sandbox.template``) and calls `main`. The scorer sends a
+set-up and then commands; each is answered by one frame. The process binds itself long before it
+imports the trial's code. ``fit`` is answered once the fitted model is saved, and only then does the
+scorer send validation rows.
 """
 
 from __future__ import annotations
 
+import mmap
 import os
 import random
-import sys
-import traceback
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from srh.contestant.channel import Channel
 from srh.contestant.code import ContractError, describe, load_class, require_methods
-from srh.sandbox.limits import Limits, die_with_parent, release_memory
+from srh.sandbox.forked import GIVEN
+from srh.sandbox.limits import Limits
 from srh.sandbox.lockdown import Confinement, finish_memory, lock_down
+from srh.threads import use_threads
 
 METHODS = ("fit", "predict", "save", "load")
 
 
-def main(descriptor: int) -> None:
+def main() -> int:
     """Serve one scorer until it ends this process, or the trial's code fails."""
-    channel = Channel(descriptor)
-    setup = channel.receive_json()
-    die_with_parent(setup["parent"])
+    channel = Channel(GIVEN)
+    setup, _ = channel.receive()
     limits = Limits(**setup["limits"])
-    release_memory()
     staged, scratch = Path(setup["staged"]), Path(setup["scratch"])
     saved = Path(setup["saved"])
     lock_down(
@@ -36,13 +38,12 @@ def main(descriptor: int) -> None:
             read=(staged, saved),
             scratch=scratch,
             limits=limits,
-            keep=(0, 1, 2, descriptor),
+            keep=(0, 1, 2, GIVEN),
             withheld=tuple(map(Path, setup.pop("withheld"))),
             unsafe=setup["unsafe"],
         )
     )
-    import numpy as np
-
+    use_threads(limits.threads)
     random.seed(setup["seed"])
     np.random.seed(setup["seed"] % 2**32)
     if setup["frame"]:
@@ -58,29 +59,30 @@ def main(descriptor: int) -> None:
     except BaseException as error:  # noqa: BLE001 - SystemExit and the like are failures too
         kind, text = describe(error, staged, scratch)
         channel.send(b"E", f"{kind}\n{text}".encode("utf-8", "replace"))
+    return 0
 
 
 def _serve(channel: Channel, cls: Any, saved: Path) -> None:
     """Answer commands: ``fit``, ``load`` and ``predict``."""
     model: Any = None
     while True:
-        command = channel.receive_json()
+        command, given = channel.receive()
         if command["do"] == "fit":
             model = cls()
-            model.fit(_table(channel, command), _array(channel, command["rows"]))
+            model.fit(_table(command, given[0]), _array(given[1], [command["rows"]]))
             model.save(saved)
             channel.send(b"S")
         elif command["do"] == "load":
             model = cls.load(saved)
             channel.send(b"S")
         else:
-            predictions = _plain(model.predict(_table(channel, command)), command["rows"][0])
+            predictions = _plain(model.predict(_table(command, given[0])), command["rows"])
             channel.send(b"P", predictions)
 
 
-def _table(channel: Channel, command: dict[str, Any]) -> Any:
-    """Receive a table of features: an array of shape (n, p), or a DataFrame if the task says so."""
-    matrix = _array(channel, [command["rows"][0], len(command["features"])])
+def _table(command: dict[str, Any], given: int) -> Any:
+    """Return a table of features: an array of shape (n, p), or a DataFrame if the task says so."""
+    matrix = _array(given, [command["rows"], len(command["features"])])
     if not command["frame"]:
         return matrix
     import pandas as pd
@@ -92,13 +94,14 @@ def _table(channel: Channel, command: dict[str, Any]) -> Any:
     return frame
 
 
-def _array(channel: Channel, shape: list[int]) -> Any:
-    """Receive a float64 array: C-contiguous, aligned, writable, and nobody else's."""
-    import numpy as np
-
-    array = np.empty(shape)
-    channel.receive_into(array.reshape(-1).data.cast("B"))
-    return array
+def _array(given: int, shape: list[int]) -> Any:
+    """Map a float64 array: C-contiguous, aligned, writable; what is written is nobody else's."""
+    size = 8 * int(np.prod(shape))
+    if size == 0:
+        return np.empty(shape)
+    with os.fdopen(given, "rb", buffering=0):
+        memory = mmap.mmap(given, size, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
+    return np.frombuffer(memory).reshape(shape)
 
 
 def _plain(predictions: Any, n_rows: int) -> memoryview:
@@ -107,8 +110,6 @@ def _plain(predictions: Any, n_rows: int) -> memoryview:
     Raises:
         ContractError: Not real numbers, not of shape (n,), or masked.
     """
-    import numpy as np
-
     if isinstance(predictions, np.ma.MaskedArray) and np.ma.getmaskarray(predictions).any():
         raise ContractError("predict returned masked values; a number per row is needed")
     array = np.array(predictions, copy=True, subok=False)
@@ -117,13 +118,3 @@ def _plain(predictions: Any, n_rows: int) -> memoryview:
     if array.shape != (n_rows,):
         raise ContractError(f"predict returned shape {array.shape}; ({n_rows},) is needed")
     return np.ascontiguousarray(array, dtype=np.float64).data.cast("B")
-
-
-if __name__ == "__main__":
-    try:
-        main(int(sys.argv[1]))
-    except BaseException:  # noqa: BLE001 - nothing of the trial's may run at exit
-        traceback.print_exc()
-        sys.stderr.flush()
-        os._exit(1)
-    os._exit(0)

@@ -1,18 +1,16 @@
-"""The child: ``python -m srh.evaluation in.json out.json``.
+"""The child, by hand: ``python -m srh.evaluation in.json out.json``.
 
-Run by hand it starts itself again in the same clean environment that the parent gives it, so that
-both get the same numbers. Exit code 0: ``out.json`` holds a result, a failed trial's included;
+It starts itself again in a clean environment, so that whoever asks gets the same numbers, and then
+evaluates as every caller does. Exit code 0: ``out.json`` holds a result, a failed trial's included;
 2: the request cannot be carried out, and standard error says why.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 
-from srh.evaluation.environment import PARENT_VARIABLE, ensure_clean
+from srh.environment import ensure_clean
 
-REQUEST_LIMIT = 512 << 20
 UNSAFE = "--unsafe-no-sandbox"
 """Asks for what a request alone must not get: anybody may have written that."""
 
@@ -30,11 +28,6 @@ def main(arguments: list[str]) -> int:
     if len(paths) != 2:
         sys.stderr.write(f"usage: python -m srh.evaluation in.json out.json [{UNSAFE}]\n")
         return 2
-    parent = os.environ.get(PARENT_VARIABLE, "")
-    if parent.isdigit():
-        from srh.sandbox.limits import die_with_parent
-
-        die_with_parent(int(parent))
     from srh.errors import SrhError
 
     try:
@@ -48,24 +41,38 @@ def main(arguments: list[str]) -> int:
 def _evaluate(request_name: str, result_name: str, *, unsafe: bool) -> None:
     from pathlib import Path
 
+    import msgspec
+
     from srh.errors import HarnessError, UsageError
-    from srh.evaluation.child import evaluate_request
+    from srh.evaluation.child import REQUEST_LIMIT
     from srh.evaluation.protocol import read_request
+    from srh.evaluation.provenance import digest_data
+    from srh.evaluation.runner import run_request
     from srh.files import read_regular, write_whole
     from srh.formats import pretty_json
-    from srh.sandbox.limits import apply_limits
+    from srh.tasks import declared_data
+    from srh.trials import read_source, refuse_own_pickle
 
     path = Path(request_name)
+    folder = path.resolve().parent
     request = read_request(read_regular(path, REQUEST_LIMIT), str(path))
     if request.sandbox == "unsafe" and not unsafe:
         raise UsageError(
             f"{path}: asks to run code of a trial without a sandbox; if you want that, add {UNSAFE}"
         )
-    ensure_clean("srh.evaluation", request.limits.threads)
-    apply_limits(request.limits)
-    result = evaluate_request(request, path.resolve().parent)
+    data = folder / request.dataset_path
+    refuse_own_pickle(folder / request.trial_dir, data)
+    source = read_source(folder / request.trial_dir)
+    request = msgspec.structs.replace(
+        request, dataset_path=str(data.resolve()), data=request.data or declared_data(data)
+    )
+    evaluation = run_request(request, source, data=digest_data(data))
+    sys.stdout.write(evaluation.stdout)
+    sys.stderr.write(evaluation.stderr)
+    if evaluation.result.outcome == "harness":
+        raise HarnessError(evaluation.result.error or "no result")
     try:
-        write_whole(result_name, pretty_json(result))
+        write_whole(result_name, pretty_json(evaluation.result))
     except OSError as error:
         raise HarnessError(f"{result_name}: cannot be written ({error.strerror})") from error
 

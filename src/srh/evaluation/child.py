@@ -1,27 +1,90 @@
-"""What the child does with a request: read trial and data, score, and state what it rests on."""
+"""The scorer's process: read request, trial and data, score, and state what it rests on.
+
+A template forks it (see ``srh.sandbox.template``) and calls `run`.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import os
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
 from srh.context import Dataset, load_dataset
+from srh.errors import HarnessError, SrhError
 from srh.evaluation.formula_trial import FormulaContender
-from srh.evaluation.protocol import EvaluationResult, Request, Usage
+from srh.evaluation.protocol import EvaluationResult, Request, Usage, read_request
 from srh.evaluation.provenance import describe, digest_data
 from srh.evaluation.scorer import TrialFailedError, score
-from srh.files import remove_tree
+from srh.files import read_regular, remove_tree
+from srh.formats import pretty_json
 from srh.metrics import require_known
+from srh.project import TASK_FILE
+from srh.sandbox.forked import GIVEN
 from srh.sandbox.limits import limit_memory, memory_status
+from srh.sandbox.lockdown import lock_scorer
+from srh.sandbox.nursery import Asking, NurseryError
 from srh.tasks import declared_data
 from srh.text import one_line
+from srh.threads import use_threads
 from srh.trials import CODE_KINDS, TrialSource, read_source, refuse_own_pickle
+
+REQUEST_LIMIT = 512 << 20
+NO_PROCESSES = 3
+"""Exit code if the template failed: another one may do better."""
+
+_SCORERS_DISK_MB = 2.0**20
+
+
+def run(request_name: str, result_name: str) -> int:
+    """Evaluate one request in this process, which gives up what that does not take.
+
+    Args:
+        request_name: File of the request; its folder is where relative paths count from.
+        result_name: File of the result to write; its folder is the only one that is written.
+
+    Returns:
+        The exit code. 0: there is a result, a failed trial's included; otherwise standard error
+        says why there is none.
+    """
+    try:
+        _evaluate(Path(request_name).resolve(), Path(result_name).resolve())
+    except NurseryError as error:
+        sys.stderr.write(f"{error}\n")
+        return NO_PROCESSES
+    except SrhError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0
+
+
+def _evaluate(request_path: Path, result_path: Path) -> None:
+    request = read_request(read_regular(request_path, REQUEST_LIMIT), request_path.name)
+    _bind(request, request_path.parent, result_path.parent)
+    result = evaluate_request(request, request_path.parent)
+    try:
+        result_path.write_bytes(pretty_json(result))  # nobody reads it before this process ends
+    except OSError as error:
+        raise HarnessError(f"{result_path}: cannot be written ({error.strerror})") from error
+
+
+def _bind(request: Request, folder: Path, results: Path) -> None:
+    """Give up what judging does not take."""
+    data = (folder / request.dataset_path).resolve()
+    beside = data.parent / TASK_FILE
+    source = read_source(folder / request.trial_dir)
+    limits = request.limits
+    if source.kind in CODE_KINDS:
+        # Its contestants have the trial's limits; it waits for them, and copies what they save.
+        limits = dataclasses.replace(limits, cpu_s=limits.wall_s, disk_mb=_SCORERS_DISK_MB)
+    read = [folder, data, *([beside] if beside.exists() else [])]
+    keep = (0, 1, 2, *((GIVEN,) if source.kind in CODE_KINDS else ()))
+    lock_scorer(read, [results], limits, keep=keep)
+    use_threads(limits.threads)
 
 
 def evaluate_request(request: Request, folder: Path) -> EvaluationResult:
@@ -35,7 +98,7 @@ def evaluate_request(request: Request, folder: Path) -> EvaluationResult:
         SrhError: The request, the data or the trial's folder cannot be used; a trial that fails
             is a result instead.
     """
-    started = time.monotonic()
+    started, held = time.monotonic(), memory_status("VmRSS")
     require_known(request.metrics)
     data_path = folder / request.dataset_path
     refuse_own_pickle(folder / request.trial_dir, data_path)
@@ -45,8 +108,8 @@ def evaluate_request(request: Request, folder: Path) -> EvaluationResult:
     source = read_source(folder / request.trial_dir)
     provenance = describe(request, source, data=digest_data(data_path))
     dataset = load_dataset(data_path, spec)  # the task's, so the trial need not pay for them
-    _warm_up()
-    limit_memory(request.limits, final=source.kind not in CODE_KINDS)
+    if source.kind not in CODE_KINDS:
+        limit_memory(request.limits)
     try:
         result = _score(request, source, dataset, data_path)
     except TrialFailedError as failure:
@@ -59,7 +122,7 @@ def evaluate_request(request: Request, folder: Path) -> EvaluationResult:
         result = EvaluationResult.failed(
             "memory", f"{message}: {detail}" if detail else message, request.metrics
         )
-    usage = result.usage or _usage(started)
+    usage = result.usage or _usage(started, held)
     return dataclasses.replace(result, usage=usage, provenance=provenance)
 
 
@@ -81,30 +144,22 @@ def _score_model(
 
     folder = Path(tempfile.mkdtemp(prefix="contestants-")).resolve()
     try:
-        source.stage(folder / "trial")
         data = data_path.resolve()
         # What lies beside the data is not for contestants, unless it is where they live.
         withheld = data if folder.is_relative_to(data.parent) else data.parent
-        contender = ModelContender(folder / "trial", request, dataset, folder, (withheld,))
+        nursery = Asking.inherited(GIVEN)
+        contender = ModelContender(source, request, dataset, folder, nursery, (withheld,))
         result = score(request, dataset, contender)
         return dataclasses.replace(result, usage=contender.usage())
     finally:
         remove_tree(folder)
 
 
-def _warm_up() -> None:
-    """Have the linear algebra library allocate its buffers, which it does at its first use.
-
-    They belong to the interpreter, not to the trial; and OpenBLAS, denied them, ends the process.
-    """
-    np.linalg.qr(np.ones((64, 64)) @ np.eye(64))
-
-
-def _usage(started: float) -> Usage:
+def _usage(started: float, held: int | None) -> Usage:
     times = os.times()
     peak = memory_status("VmHWM")
     return Usage(
         wall_s=time.monotonic() - started,
         cpu_s=times.user + times.system,
-        peak_memory_mb=None if peak is None else peak / 2**20,
+        peak_memory_mb=None if peak is None or held is None else max(0, peak - held) / 2**20,
     )

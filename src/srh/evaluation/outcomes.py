@@ -35,6 +35,11 @@ def judge_end(ended: Ended, limits: Limits) -> tuple[Outcome, str] | None:
             "disk_limit",
             f"more than {limits.disk_mb:g} MiB, or too many files, were written",
         ),
+        (
+            ended.stopped == "threads",
+            "denied",
+            f"many more threads ran than the {limits.threads} that are allowed",
+        ),
         (out_of_time, "cpu_timeout", f"processor time limit of {limits.cpu_s:g} s exceeded"),
         (code == -signal.SIGXFSZ, "disk_limit", f"a file grew beyond {limits.disk_mb:g} MiB"),
         (code == -signal.SIGSYS, "denied", "a forbidden system call ended the process"),

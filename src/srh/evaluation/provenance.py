@@ -12,8 +12,8 @@ import numpy as np
 
 from srh import __version__
 from srh.digest import digest_file
+from srh.environment import MACHINE_VARIABLES
 from srh.errors import DataError
-from srh.evaluation.environment import MACHINE_VARIABLES
 from srh.evaluation.protocol import Provenance, Request
 from srh.trials import CODE_KINDS, TrialSource
 
@@ -38,7 +38,7 @@ def describe(
         evaluator=f"{request.evaluator.kind}@1",
         request=request.digest,
         metrics=request.metrics,
-        versions=versions((*_PACKAGES, *request.requires)),
+        versions=versions(tuple(request.requires)),
         platform=describe_platform(),
         seed=request.seed,
         limits=request.limits,
@@ -59,10 +59,10 @@ def digest_data(path: Path) -> str:
 
 
 @functools.cache
-def versions(packages: tuple[str, ...]) -> dict[str, str]:
-    """Return the versions that numbers may depend on: of srh, Python and the named packages."""
+def versions(more: tuple[str, ...] = ()) -> dict[str, str]:
+    """Return the versions that numbers may depend on: of srh, Python, our packages and more."""
     found = {"srh": __version__, "python": platform.python_version()}
-    for package in packages:
+    for package in (*_PACKAGES, *more):
         try:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

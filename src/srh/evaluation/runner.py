@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import fcntl
 import os
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -21,8 +20,10 @@ from typing import Literal
 import msgspec
 
 from srh.context import DataSpec, Partition
+from srh.environment import clean_environment
 from srh.errors import FormatError, SrhError
-from srh.evaluation.environment import FLAGS, PARENT_VARIABLE, clean_environment
+from srh.evaluation.child import NO_PROCESSES
+from srh.evaluation.nurseries import discard, nursery
 from srh.evaluation.outcomes import judge_end
 from srh.evaluation.protocol import EvaluationResult, Request, Usage, read_result
 from srh.evaluation.provenance import describe, digest_data
@@ -30,6 +31,7 @@ from srh.files import FileRefusedError, read_regular, remove_tree
 from srh.formats import read_json
 from srh.metrics import Aggregation, require_known
 from srh.sandbox.limits import Limits
+from srh.sandbox.nursery import NurseryError, Order
 from srh.sandbox.probe import require_sandbox
 from srh.sandbox.supervise import Ended, supervise
 from srh.tasks import EvaluatorRef, declared_data
@@ -125,7 +127,7 @@ def run_request(
 ) -> Evaluation:
     """Evaluate a trial's source in a child process.
 
-    A child that dies of a signal is started once more: if it dies again, that is the trial's doing.
+    What dies of a signal is tried once more: if it dies again, that is the trial's doing.
 
     Args:
         request: What is asked; its `dataset_path` absolute, its `trial_dir` is replaced.
@@ -145,9 +147,9 @@ def run_request(
         source.stage(folder / "trial")
         staged = msgspec.structs.replace(request, trial_dir="trial")
         (folder / "in.json").write_bytes(staged.encode())
-        ended, result = _attempt(request, folder)
-        if result.outcome == "signal" and ended.returncode != 0:
-            ended, result = _attempt(request, folder)
+        ended, result = _attempt(request, source, folder)
+        if result.outcome == "signal":
+            ended, result = _attempt(request, source, folder)
     if result.provenance is not None and result.provenance.data != data:
         result = EvaluationResult.failed(
             "harness",
@@ -155,25 +157,42 @@ def run_request(
             request.metrics,
             usage=result.usage,
         )
+    cap = int(request.limits.output_kb * 1024)
     return Evaluation(
         result=dataclasses.replace(result, provenance=provenance),
-        stdout=harmless(ended.stdout, int(request.limits.output_kb * 1024)),
-        stderr=harmless(ended.stderr, int(request.limits.output_kb * 1024)),
+        stdout="" if ended is None else harmless(ended.stdout, cap),
+        stderr="" if ended is None else harmless(ended.stderr, cap),
     )
 
 
-def _attempt(request: Request, folder: Path) -> tuple[Ended, EvaluationResult]:
-    (folder / "out.json").unlink(missing_ok=True)
-    unsafe = ["--unsafe-no-sandbox"] if request.sandbox == "unsafe" else []
-    environment = clean_environment(request.limits.threads)
-    environment |= {PARENT_VARIABLE: str(os.getpid()), "TMPDIR": str(folder)}
-    ended = supervise(
-        [sys.executable, *FLAGS, "-m", "srh.evaluation", "in.json", "out.json", *unsafe],
+def _attempt(
+    request: Request, source: TrialSource, folder: Path
+) -> tuple[Ended | None, EvaluationResult]:
+    """Have a scorer evaluate the request; a nursery that fails is replaced once."""
+    kind: Literal["formula", "code"] = "code" if source.kind in CODE_KINDS else "formula"
+    order = Order(
+        entry="srh.evaluation.child:run",
+        arguments=("in.json", "out.json"),
         cwd=folder,
-        env=environment,
-        limits=request.limits,
+        environment=clean_environment() | {"TMPDIR": str(folder)},
+        nursery=kind == "code",
     )
-    return ended, _interpret(ended, request, folder / "out.json")
+    complaint = ""
+    for _ in range(2):
+        (folder / "out.json").unlink(missing_ok=True)
+        running = None
+        try:
+            running = nursery(kind)
+            ended = supervise(running, order, request.limits)
+        except NurseryError as error:
+            complaint = str(error)
+        else:
+            if ended.returncode != NO_PROCESSES:
+                return ended, _interpret(ended, request, folder / "out.json")
+            complaint = harmless(ended.stderr, _ERROR_CHARS).strip()
+        if running is not None:
+            discard(running)
+    return None, EvaluationResult.failed("harness", complaint, request.metrics)
 
 
 def _interpret(ended: Ended, request: Request, path: Path) -> EvaluationResult:
@@ -208,7 +227,7 @@ def _usage(ended: Ended, reported: Usage | None) -> Usage:
     The scorer's word on the peak is better than our samples of the scorer: a model's memory is its
     contestants', and the scorer asked the kernel for it.
     """
-    peak = None if ended.peak_bytes is None else ended.peak_bytes / 2**20
+    peak = ended.peak_bytes / 2**20
     if reported is not None and reported.peak_memory_mb is not None:
         peak = reported.peak_memory_mb
     return Usage(wall_s=ended.wall_s, cpu_s=ended.cpu_s, peak_memory_mb=peak)

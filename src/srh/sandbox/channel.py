@@ -1,17 +1,20 @@
-"""The parent's end of a channel to a child: frames over a socket pair.
+"""The supervisor's end of a channel to a child: frames over a socket pair.
 
-A frame is an eight-byte length and the content. The child is not trusted: what it announces is
-bounded before it is read, and it is never waited for without its supervisor watching.
+A frame is an eight-byte length and the content. Descriptors may go with it to the child, never the
+other way. The child is not trusted: what it announces is bounded before it is read, and it is never
+waited for without its supervisor watching.
 """
 
 from __future__ import annotations
 
+import array
 import selectors
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 _HEADER = 8
 _PIECE = 1 << 20
+_NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
 
 
 class ChildGoneError(Exception):
@@ -36,16 +39,24 @@ class Channel:
         self._wait = wait
         self.gone = False
 
-    def send(self, *parts: bytes | memoryview) -> None:
-        """Send one frame made of ``parts``.
+    def send(self, content: bytes, descriptors: Sequence[int] = ()) -> None:
+        """Send one frame, and descriptors along with its first byte.
 
         Raises:
             ChildGoneError: The child did not take all of it.
         """
-        views = [memoryview(part).cast("B") for part in parts]
-        header = sum(map(len, views)).to_bytes(_HEADER, "little")
-        for view in (memoryview(header), *views):
-            self._send_all(view)
+        view = memoryview(len(content).to_bytes(_HEADER, "little") + content)
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
+        while len(view) > 0:
+            try:
+                view = view[self._end.sendmsg([view], rights, _NO_SIGNAL) :]
+                rights = []
+            except BlockingIOError:
+                if not self._wait(self._end, selectors.EVENT_WRITE):
+                    raise ChildGoneError from None
+            except OSError as error:
+                self.gone = True
+                raise ChildGoneError from error
 
     def receive(self, limit: int) -> bytes:
         """Return the content of the next frame.
@@ -64,17 +75,6 @@ class Channel:
     def close(self) -> None:
         """Close this end."""
         self._end.close()
-
-    def _send_all(self, view: memoryview) -> None:
-        while len(view) > 0:
-            try:
-                view = view[self._end.send(view, socket.MSG_NOSIGNAL) :]
-            except BlockingIOError:
-                if not self._wait(self._end, selectors.EVENT_WRITE):
-                    raise ChildGoneError from None
-            except OSError as error:
-                self.gone = True
-                raise ChildGoneError from error
 
     def _receive_exactly(self, size: int) -> bytearray:
         content = bytearray()

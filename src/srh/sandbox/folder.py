@@ -5,16 +5,25 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
+from typing import Final
 
-from srh.sandbox.limits import Limits
+MOST_FILES: Final = 10_000
+"""How many files and folders a scratch folder may hold."""
 
-_MAX_FILES = 10_000
-_MAX_DEPTH = 64
+_MAX_DEPTH: Final = 64
 
 
-def is_overfull(folder: Path, limits: Limits) -> bool:
-    """Tell whether a folder holds more bytes or files than allowed; follows no link."""
-    room = limits.disk_mb * 2**20
+def is_overfull(folder: Path, disk_mb: float) -> bool:
+    """Tell whether a folder holds more bytes or files than allowed; follows no link.
+
+    A folder that is a file system of its own is asked as one, which counts what is no longer
+    listed, but still open, too.
+    """
+    if folder.is_mount():
+        held = os.statvfs(folder)
+        too_large = (held.f_blocks - held.f_bfree) * held.f_frsize > disk_mb * 2**20
+        return too_large or held.f_files - held.f_ffree > MOST_FILES
+    room = disk_mb * 2**20
     files = 0
     pending = [(os.fspath(folder), 0)]
     while pending:
@@ -29,7 +38,7 @@ def is_overfull(folder: Path, limits: Limits) -> bool:
                         room -= entry.stat(follow_symlinks=False).st_blocks * 512
                     if entry.is_dir(follow_symlinks=False):
                         pending.append((entry.path, depth + 1))
-                    if room < 0 or files > _MAX_FILES:
+                    if room < 0 or files > MOST_FILES:
                         return True
         except (FileNotFoundError, NotADirectoryError):  # gone between listing and looking
             continue

@@ -87,10 +87,8 @@ def handled_rights(version: int) -> int:
     return (newest << 1) - 1
 
 
-def restrict(grants: Iterable[Grant], version: int) -> None:
-    """Bind this thread and all that come of it to the grants, for good.
-
-    No-new-privileges has to be set.
+def build(grants: Iterable[Grant], version: int) -> int:
+    """Return a descriptor of a set of grants, which `enforce` makes hold.
 
     Args:
         grants: What is granted; all else is denied, every use of TCP and every signal and abstract
@@ -105,6 +103,22 @@ def restrict(grants: Iterable[Grant], version: int) -> None:
     try:
         for grant in grants:
             _add(ruleset, grant, handled)
+    except BaseException:
+        os.close(ruleset)
+        raise
+    return ruleset
+
+
+def enforce(ruleset: int) -> None:
+    """Bind this thread and all that come of it to a set of grants, for good, and close it.
+
+    What is bound to several sets may do what every one of them grants. No-new-privileges has to be
+    set.
+
+    Raises:
+        OSError: The kernel refuses.
+    """
+    try:
         syscall(_RESTRICT_SELF, ruleset, 0)
     finally:
         os.close(ruleset)

@@ -15,7 +15,9 @@ _PR_SET_PDEATHSIG = 1
 STACK_BYTES = 8 << 20
 """Largest stack of a contestant's main thread."""
 
-_SPARE_TASKS = 256
+SPARE_TASKS = 256
+"""How many threads a contestant may have beyond those that are allowed to compute."""
+
 _ADDRESS_SLACK = 32 << 30
 
 
@@ -60,7 +62,8 @@ def apply_limits(limits: Limits) -> None:
     cpu = math.ceil(limits.cpu_s)
     signal.signal(signal.SIGXCPU, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it: a full file would look fine
-    _lower(resource.RLIMIT_CPU, cpu, cpu + 1)
+    # The first process of a namespace is not sent what it has no handler for.
+    _lower(resource.RLIMIT_CPU, cpu, cpu if os.getpid() == 1 else cpu + 1)
     _lower(resource.RLIMIT_FSIZE, int(limits.disk_mb * 2**20))
     # One byte: the kernel would still give a dump of size 0 to a program that collects them.
     _lower(resource.RLIMIT_CORE, 1)
@@ -83,10 +86,10 @@ def deny_resources(limits: Limits) -> None:
     if limits.threads == 1:
         _lower(resource.RLIMIT_NPROC, 0)
     elif running is not None:
-        _lower(resource.RLIMIT_NPROC, running + limits.threads + _SPARE_TASKS)
+        _lower(resource.RLIMIT_NPROC, running + limits.threads + SPARE_TASKS)
 
 
-def limit_memory(limits: Limits, held: int | None = None, *, final: bool = True) -> None:
+def limit_memory(limits: Limits, held: int | None = None) -> None:
     """Bind this process to its memory limit, counted from what it holds now.
 
     Call it after the imports: `memory_mb` is what the trial may take, not what NumPy takes.
@@ -97,23 +100,16 @@ def limit_memory(limits: Limits, held: int | None = None, *, final: bool = True)
     Args:
         limits: `memory_mb` counts.
         held: What it holds, in bytes, if the caller knows; None: the kernel is asked.
-        final: Whether the limit binds for good, and the processes that this one starts.
     """
     allowance = int(limits.memory_mb * 2**20)
     if held is None:
         held = memory_status("VmData")
     if held is not None:
-        _lower(resource.RLIMIT_DATA, held + allowance, None if final else resource.RLIM_INFINITY)
+        _lower(resource.RLIMIT_DATA, held + allowance)
     else:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         unit = 1 if sys.platform == "darwin" else 1024
         _lower(resource.RLIMIT_AS, peak * unit + allowance)
-
-
-def release_memory() -> None:
-    """Undo a memory limit that is not final: this process counts its own."""
-    _, ceiling = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (ceiling, ceiling))
 
 
 def bound_address_space(limits: Limits, held: int | None) -> None:
@@ -128,6 +124,16 @@ def bound_address_space(limits: Limits, held: int | None) -> None:
     """
     if held is not None:
         _lower(resource.RLIMIT_AS, held + int(limits.memory_mb * 2**20) + _ADDRESS_SLACK)
+
+
+def thread_count(process: int) -> int:
+    """Return how many threads a process and its children have, as far as the kernel tells."""
+    tasks = Path(f"/proc/{process}/task")
+    try:
+        children = (tasks / str(process) / "children").read_text(encoding="ascii").split()
+        return len(os.listdir(tasks)) + sum(thread_count(int(child)) for child in children)
+    except OSError:
+        return 0
 
 
 def memory_status(field: str, process: int | str = "self") -> int | None:

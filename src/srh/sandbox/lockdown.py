@@ -39,7 +39,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final, Literal
 
@@ -47,6 +49,7 @@ from srh.errors import HarnessError, SandboxUnavailableError
 from srh.sandbox import landlock, seccomp
 from srh.sandbox.capabilities import drop_capabilities
 from srh.sandbox.kernel import LINUX, close_others, count_threads, prctl, stack_bounds
+from srh.sandbox.layers import OWN_MAPPINGS, contestant_layers, prepare_layers, scorer_layers
 from srh.sandbox.limits import (
     STACK_BYTES,
     Limits,
@@ -56,13 +59,12 @@ from srh.sandbox.limits import (
     limit_memory,
     parse_status,
 )
-from srh.sandbox.readable import readable
+from srh.sandbox.policy import Role
+from srh.sandbox.readable import package_places
 
 Level = Literal["full", "unsafe"]
 
 _PR_SET_NO_NEW_PRIVS: Final = 38
-# Numeric libraries read there which libraries of threads are loaded.
-_OWN_MAPPINGS: Final = "/proc/self/maps"
 _STACK_GAP: Final = 1 << 20  # what the kernel keeps free below a stack, by default
 
 # Descriptor of /proc/self/status: opened by lock_down, used up by finish_memory.
@@ -106,17 +108,66 @@ def lock_down(confinement: Confinement) -> Level:
     missing = [] if confinement.unsafe else missing_protections()
     if missing:
         raise unavailable(missing)
-    grants = [] if confinement.unsafe else _grants(confinement)
-    close_others(confinement.keep)
-    _reseed()
+    layers = [] if confinement.unsafe else _layers(confinement)
+    close_others((*confinement.keep, *layers))
+    reseed()
     _settle_in(confinement.scratch.absolute())
     if confinement.unsafe:
         apply_limits(confinement.limits)
         return "unsafe"
     _require_one_thread()
     _look_ahead()
-    _bind(grants, confinement.limits)
+    _bind("contestant", layers, confinement.limits)
     return "full"
+
+
+def prepare(*, contestants: bool) -> None:
+    """Find out, before anything is forked, what is the same in every confinement.
+
+    Args:
+        contestants: Whether contestants will be forked, or scorers only.
+    """
+    if missing_protections():
+        return
+    package_places()
+    roles: list[Role] = ["scorer"]
+    if contestants:
+        prepare_layers()
+        roles.append("contestant")
+    truncation = landlock.abi() >= landlock.TRUNCATE_ABI
+    for role in roles:
+        for threads in (False, True):
+            seccomp.assembled(role, threads, truncation, _below_stack())
+
+
+def lock_scorer(
+    read: Sequence[Path], write: Sequence[Path], limits: Limits, *, keep: tuple[int, ...]
+) -> None:
+    """Bind this process, which runs no code of a trial, to what judging takes.
+
+    It reads its inputs and the packages, writes its folders, and has no network. Where this machine
+    lacks a protection it goes without: none of it stands between a trial and its score.
+
+    Args:
+        read: What it reads beyond interpreter, packages and libraries.
+        write: Folders that it writes, and what its contestants write in.
+        limits: Its own limits.
+        keep: Descriptors that stay open.
+
+    Raises:
+        HarnessError: A path is missing.
+    """
+    bound = not missing_protections() and count_threads() == 1
+    try:
+        layers = scorer_layers(read, write) if bound else []
+    except FileNotFoundError as error:
+        raise HarnessError(f"what is to be evaluated is missing: {error}") from error
+    close_others((*keep, *layers))
+    reseed()
+    if bound:
+        _bind("scorer", layers, limits)
+    else:
+        apply_limits(limits)
 
 
 def finish_memory(limits: Limits) -> None:
@@ -158,18 +209,20 @@ def unavailable(missing: list[str]) -> SandboxUnavailableError:
     )
 
 
-def _grants(confinement: Confinement) -> list[landlock.Grant]:
-    scratch = confinement.scratch
-    if scratch.is_symlink():
-        raise HarnessError(f"{scratch}: the scratch folder is a link")
-    return [
-        *readable(confinement.read, confinement.withheld),
-        landlock.Grant(_OWN_MAPPINGS, landlock.READ_FILE),
-        landlock.Grant(str(scratch.absolute()), landlock.SCRATCH, required=True),
-    ]
+def _layers(confinement: Confinement) -> list[int]:
+    try:
+        return contestant_layers(confinement.read, confinement.withheld, confinement.scratch)
+    except FileNotFoundError as error:
+        raise HarnessError(f"a path of the confinement is missing: {error}") from error
+    except OSError as error:
+        raise _broken(error) from error
 
 
-def _bind(grants: list[landlock.Grant], limits: Limits) -> None:
+def _broken(error: OSError) -> SandboxUnavailableError:
+    return unavailable([f"a protection that its kernel promised ({error})"])
+
+
+def _bind(role: Role, layers: list[int], limits: Limits) -> None:
     version = landlock.abi()
     below_stack = _below_stack()
     try:
@@ -177,19 +230,20 @@ def _bind(grants: list[landlock.Grant], limits: Limits) -> None:
         apply_limits(limits)
         deny_resources(limits)
         prctl(_PR_SET_NO_NEW_PRIVS, 1)
-        landlock.restrict(grants, version)
+        for layer in layers:
+            landlock.enforce(layer)
         seccomp.install_filter(
+            role,
             threads=limits.threads > 1,
             truncation=version >= landlock.TRUNCATE_ABI,
             below_stack=below_stack,
         )
-    except FileNotFoundError as error:
-        raise HarnessError(f"a path of the confinement is missing: {error}") from error
     except OSError as error:
-        raise unavailable([f"a protection that its kernel promised ({error})"]) from error
+        raise _broken(error) from error
 
 
-def _reseed() -> None:
+def reseed() -> None:
+    """Draw new seeds, so that processes which were forked from one do not share its numbers."""
     for name in ("random", "numpy.random"):  # what is imported later seeds itself
         module = sys.modules.get(name)
         if module is not None:
@@ -213,6 +267,7 @@ def _require_one_thread() -> None:
         )
 
 
+@cache
 def _below_stack() -> int:
     """Return an address below all that the stack can become; 0 where the kernel does not tell."""
     bounds = stack_bounds()
@@ -228,4 +283,4 @@ def _look_ahead() -> None:
     _status = os.open("/proc/self/status", os.O_RDONLY | os.O_CLOEXEC)
     # A grant holds as long as the kernel keeps its idea of the file, which it may drop when memory
     # is short; a descriptor that stays open, though it cannot be read, prevents that.
-    os.open(_OWN_MAPPINGS, os.O_PATH | os.O_CLOEXEC)
+    os.open(OWN_MAPPINGS, os.O_PATH | os.O_CLOEXEC)

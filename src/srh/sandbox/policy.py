@@ -1,4 +1,4 @@
-"""Which system calls a contestant may make: an allow-list, with conditions on arguments.
+"""Which system calls a contestant, or a scorer, may make: an allow-list, conditions on arguments.
 
 What is refused fails with an error number that tells who refused it. The numbers are such as the
 kernel and Landlock would not give for the same call, and such as libraries take in their stride:
@@ -18,21 +18,30 @@ attributes    EROFS            modes, owners, times, extended attributes
 links         EMLINK           links, devices, pipes (whose numbers tell how many others made)
 truncation    ETXTBSY          where Landlock does not yet know it: truncate, open to truncate only
 privileges    EOPNOTSUPP       user ids, namespaces, mounts, modules, clocks, the machine's state
-facilities    ENOSYS           io_uring, bpf, keyrings, tracing, watching files; and all the rest
+facilities    ENOSYS           io_uring, bpf, keyrings, tracing, watching files; having the kernel
+                               forget what it has read of a file (who reads it next would notice)
+                               or merge equal memory; and all the rest
 foreign calls ENOEXEC          x32 calls on x86-64 (calls of a wholly other kind end the process)
 ============= ================ ==================================================================
 
 ``clone3`` gives ENOSYS, so that the C library falls back on ``clone``, whose flags a filter can
 read. A condition compares 64 bits where the kernel reads 64, and 32 where it reads 32 (a process
 id, a command): comparing more would refuse what it takes, comparing less would miss what it takes.
+
+A contestant may receive on its channel (``recvmsg``): descriptors of its arrays, and nothing else,
+come that way. A scorer runs no code of a trial. It makes pipes, pairs of sockets and memory for its
+contestants, and is else held to the same.
 """
 
 from __future__ import annotations
 
 import errno
-from typing import Final
+from typing import Final, Literal
 
 from srh.sandbox.bpf import ALLOW, WORD, Below, Clause, Rule, Test, int_test
+
+Role = Literal["contestant", "scorer"]
+"""Who is bound."""
 
 PROCESSES: Final = errno.ECHILD
 THREADS: Final = errno.EAGAIN
@@ -51,13 +60,13 @@ FOREIGN: Final = errno.ENOEXEC
 PRCTL: Final = errno.EINVAL
 
 _ALLOWED: Final = """
-access chdir close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fadvise64
+access chdir close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2
 fallocate fchdir fdatasync fstat fstatfs fsync ftruncate getcwd getdents getdents64 lseek lstat
 mkdir mkdirat newfstatat pread64 preadv pwrite64 pwritev read readlink
-readlinkat readv rename renameat renameat2 rmdir sendfile stat statfs statx umask unlink unlinkat
-write writev
+readlinkat readv recvmsg rename renameat renameat2 rmdir sendfile stat statfs statx umask unlink
+unlinkat write writev
 epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait poll ppoll pselect6 select
-brk get_mempolicy madvise mbind membarrier mprotect msync munmap set_mempolicy
+brk get_mempolicy mbind membarrier mprotect msync munmap set_mempolicy
 futex gettid rseq set_robust_list set_tid_address
 alarm getitimer pause restart_syscall rt_sigaction rt_sigpending rt_sigprocmask rt_sigreturn
 rt_sigsuspend rt_sigtimedwait setitimer sigaltstack
@@ -75,7 +84,7 @@ _REFUSED: Final = {
         rt_sigqueueinfo rt_tgsigqueueinfo tkill""",
     NETWORK: """
         accept accept4 bind connect getpeername getsockname getsockopt listen recvfrom recvmmsg
-        recvmsg sendmmsg sendmsg sendto setsockopt shutdown socket socketpair""",
+        sendmmsg sendmsg sendto setsockopt shutdown socket socketpair""",
     SHARED_MEMORY: """
         memfd_create memfd_secret mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend
         mq_unlink msgctl msgget msgrcv msgsnd remap_file_pages semctl semget semop semtimedop shmat
@@ -92,6 +101,12 @@ _REFUSED: Final = {
         setfsgid setfsuid setgid setgroups sethostname setns setregid setresgid setresuid setreuid
         settimeofday setuid swapoff swapon syslog umount2 unshare vhangup""",
 }
+
+# What a scorer may do besides.
+_SCORER: Final = """
+chmod fchmod fchmodat fchmodat2 getsockname getsockopt memfd_create pipe pipe2 recvfrom sendmsg
+sendto socketpair
+"""
 
 # Their first argument is a process id, 0 for the caller.
 _ABOUT_A_PROCESS: Final = """
@@ -113,6 +128,7 @@ _O_TRUNC: Final = 0x200
 _O_ACCMODE: Final = 0x3
 _O_ASYNC: Final = 0x2000
 _F_SETFL: Final = 4
+_F_ADD_SEALS: Final = 1033
 # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC
 _FCNTL_ALLOWED: Final = (0, 1, 2, 3, 1030)
 # F_GETLK, F_SETLK, F_SETLKW, their open-file kind, F_SETLEASE, F_GETLEASE
@@ -123,12 +139,20 @@ _IOCTL_ALLOWED: Final = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 # GET_TIMERSLACK, GET_NO_NEW_PRIVS, SET_VMA (with which the C library names its memory)
 _PRCTL_ALLOWED: Final = (2, 3, 15, 16, 21, 23, 29, 30, 39, 0x53564D41)
 
+# NORMAL, RANDOM, SEQUENTIAL, WILLNEED, NOREUSE, but not DONTNEED: it empties what is kept of a file
+_FADVISE_ALLOWED: Final = (0, 1, 2, 3, 5)
+# The first four again, DONTNEED, FREE, DONTFORK, DOFORK, HUGEPAGE, NOHUGEPAGE, DONTDUMP, DODUMP,
+# WIPEONFORK, KEEPONFORK, POPULATE_READ, POPULATE_WRITE, GUARD_INSTALL, GUARD_REMOVE: all about the
+# caller's own memory. COLD and PAGEOUT reach what the kernel keeps of files for everybody.
+_MADVISE_ALLOWED: Final = (0, 1, 2, 3, 4, 8, 10, 11, *range(14, 20), 22, 23, 102, 103)
 
-def contestant_rules(pid: int, *, threads: bool, truncation: bool, below_stack: int) -> list[Rule]:
-    """Return the rules for a contestant; a call without one is unknown, and refused.
+
+def rules(role: Role, pid: int, *, threads: bool, truncation: bool, below_stack: int) -> list[Rule]:
+    """Return the rules for a process; a call without one is unknown, and refused.
 
     Args:
-        pid: The contestant's process id.
+        role: Who it is.
+        pid: Its process id.
         threads: Whether it may start threads.
         truncation: Whether truncating is left to Landlock; if not, what Landlock cannot see of it
             is refused here.
@@ -136,14 +160,23 @@ def contestant_rules(pid: int, *, threads: bool, truncation: bool, below_stack: 
             towards no memory limit, and keeps that when it is remapped: only what lies below may
             be.
     """
-    rules = [Rule(call, ALLOW) for call in _ALLOWED.split()]
-    rules += [Rule(call, error) for error, calls in _REFUSED.items() for call in calls.split()]
-    rules += _process_rules(pid, threads=threads)
-    rules += [_mmap_rule(), _fcntl_rule()]
-    rules.append(Rule("mremap", SHARED_MEMORY, (Clause((Below(0, below_stack),)),)))
-    rules.append(Rule("ioctl", IOCTL, _any_of(1, _IOCTL_ALLOWED)))
-    rules.append(Rule("prctl", PRCTL, _any_of(0, _PRCTL_ALLOWED)))
-    return rules + _truncation_rules(truncation)
+    scorer = role == "scorer"
+    more = _SCORER.split() if scorer else []
+    found = [Rule(call, ALLOW) for call in (*_ALLOWED.split(), *more)]
+    found += [
+        Rule(call, error)
+        for error, calls in _REFUSED.items()
+        for call in calls.split()
+        if call not in more
+    ]
+    found += _process_rules(pid, threads=threads)
+    found += [Rule("mmap", ALLOW) if scorer else _mmap_rule(), _fcntl_rule(seals=scorer)]
+    found.append(Rule("mremap", SHARED_MEMORY, (Clause((Below(0, below_stack),)),)))
+    found.append(Rule("ioctl", IOCTL, _any_of(1, _IOCTL_ALLOWED)))
+    found.append(Rule("prctl", PRCTL, _any_of(0, _PRCTL_ALLOWED)))
+    found.append(Rule("fadvise64", FACILITIES, _any_of(3, _FADVISE_ALLOWED)))
+    found.append(Rule("madvise", FACILITIES, _any_of(2, _MADVISE_ALLOWED)))
+    return found + _truncation_rules(truncation)
 
 
 def _process_rules(pid: int, *, threads: bool) -> list[Rule]:
@@ -167,10 +200,11 @@ def _mmap_rule() -> Rule:
     return Rule("mmap", SHARED_MEMORY, (Clause((of_a_file,)), Clause((private,))))
 
 
-def _fcntl_rule() -> Rule:
+def _fcntl_rule(*, seals: bool) -> Rule:
     no_signals = Clause((int_test(1, _F_SETFL), int_test(2, 0, _O_ASYNC)))
     locks = _any_of(1, _FCNTL_LOCKS, LOCKS)
-    return Rule("fcntl", FCNTL, (*_any_of(1, _FCNTL_ALLOWED), no_signals, *locks))
+    allowed = (*_FCNTL_ALLOWED, _F_ADD_SEALS) if seals else _FCNTL_ALLOWED
+    return Rule("fcntl", FCNTL, (*_any_of(1, allowed), no_signals, *locks))
 
 
 def _truncation_rules(truncation: bool) -> list[Rule]:

@@ -81,6 +81,15 @@ def system_grants() -> tuple[Grant, ...]:
     return tuple(dict.fromkeys(grants))
 
 
+@cache
+def package_places() -> tuple[str, ...]:
+    """Return the folders and files of interpreter, packages and libraries, data sets included."""
+    folders = package_folders()
+    loose = [grant.path for folder in _loose_folders(folders) for grant in _loose_packages(folder)]
+    places = (*folders, *loose, *_standard_places(), *_library_places(), *_SYSTEM_FILES)
+    return tuple(dict.fromkeys(place for place in places if Path(place).exists()))
+
+
 def _loose_folders(package_folders: list[str]) -> list[str]:
     """Return the other folders that are searched for modules: those of editable installations."""
     homes = (*package_folders, *_standard_places())

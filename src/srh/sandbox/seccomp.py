@@ -5,15 +5,18 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from functools import cache
 
 from srh.sandbox import bpf, policy
 from srh.sandbox.kernel import LINUX, prctl, syscall
+from srh.sandbox.policy import Role
 from srh.sandbox.syscalls import ARCHITECTURES, Architecture
 
 _PR_GET_SECCOMP = 21
 _SET_MODE_FILTER = 1
 _GET_ACTION_AVAIL = 2
 _RETURN_KILL_PROCESS = 0x8000_0000
+_ANY_PID = 0x7A5B3C1D  # larger than any process id; no other number of a policy is like it
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
 
 
@@ -47,12 +50,13 @@ def available() -> bool:
     return True
 
 
-def install_filter(*, threads: bool, truncation: bool, below_stack: int) -> None:
-    """Bind this thread, and all that come of it, to the policy of contestants, for good.
+def install_filter(role: Role, *, threads: bool, truncation: bool, below_stack: int) -> None:
+    """Bind this thread, and all that come of it, to a policy, for good.
 
     No-new-privileges has to be set.
 
     Args:
+        role: Whose policy.
         threads: Whether threads may be started.
         truncation: Whether Landlock handles the right to truncate.
         below_stack: An address between the stack and what is mapped below it.
@@ -61,13 +65,27 @@ def install_filter(*, threads: bool, truncation: bool, below_stack: int) -> None
         OSError: The kernel refuses.
         RuntimeError: There is no policy for this architecture.
     """
-    known = architecture()
-    if known is None:
-        raise RuntimeError(f"no system call policy for {machine()}")
-    rules = policy.contestant_rules(
-        os.getpid(), threads=threads, truncation=truncation, below_stack=below_stack
-    )
-    code = bpf.assemble(rules, known, unknown=policy.FACILITIES, foreign=policy.FOREIGN)
+    code = for_process(assembled(role, threads, truncation, below_stack), os.getpid())
     program = _Program(len(code) // 8, code)
     raw = (ctypes.c_char * ctypes.sizeof(program)).from_buffer(program)
     syscall(_SECCOMP[machine()], _SET_MODE_FILTER, 0, raw)
+
+
+@cache
+def assembled(role: Role, threads: bool, truncation: bool, below_stack: int) -> bytes:
+    """Return a policy's program, in which a number stands for the id of the process.
+
+    It takes a millisecond, which a template spends once for all that it forks.
+    """
+    known = architecture()
+    if known is None:
+        raise RuntimeError(f"no system call policy for {machine()}")
+    rules = policy.rules(
+        role, _ANY_PID, threads=threads, truncation=truncation, below_stack=below_stack
+    )
+    return bpf.assemble(rules, known, unknown=policy.FACILITIES, foreign=policy.FOREIGN)
+
+
+def for_process(code: bytes, pid: int) -> bytes:
+    """Return a policy's program for one process."""
+    return code.replace(_ANY_PID.to_bytes(4, "little"), pid.to_bytes(4, "little"))

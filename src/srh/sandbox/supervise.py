@@ -1,13 +1,11 @@
-"""Run child processes within their limits, talk to them, and leave nothing of them behind.
+"""Supervise a process that a nursery has forked, talk to it, and leave nothing of it behind.
 
-A child leads a session and process group of its own. When it ends, runs out of time, floods a pipe
-or fills its folder, the whole group is killed *before* the child is reaped: as long as its zombie
-stands, the kernel cannot give the group's number to anybody else. Pipes are drained all the time,
-whatever else the parent waits for, so that a child never blocks on them; only the first
-`output_kb` of each are kept.
+Its pipes are drained all the time, whatever else we wait for, so that it never blocks on them; only
+the first `output_kb` of each are kept. When it runs out of time, floods a pipe, fills its folder or
+is not needed any more, its template is told to kill it, with all that is left of its group. The
+template then says how it ended: what is reported here is the kernel's word, not the process's.
 
-A child may be given a channel (``channel.py``). The parent never waits for it without watching over
-all the rest.
+It may have a channel (``channel.py``). Nobody waits for that without watching over all the rest.
 """
 
 from __future__ import annotations
@@ -15,39 +13,39 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import signal
 import socket
-import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
-from typing import Literal
+from typing import Any, Literal
 
 from srh.sandbox.channel import Channel
 from srh.sandbox.folder import is_overfull
-from srh.sandbox.limits import Limits, memory_status
+from srh.sandbox.limits import SPARE_TASKS, Limits, thread_count
+from srh.sandbox.messages import receive_message
+from srh.sandbox.nursery import Asking, Nursery, NurseryError, Order
 
 _SAMPLE_S = 0.05
 _DRAIN_S = 0.5
 _LINGER_S = 0.5
+_DEATH_S = 30.0
 
-Stop = Literal["wall", "output", "disk"]
+Stop = Literal["wall", "output", "disk", "threads"]
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a child process ended: what the parent saw for itself.
+    """How a process ended: what its supervisor and the kernel saw.
 
     Attributes:
         returncode: Exit code, or minus the number of the signal that ended it.
-        stopped: The limit for which the parent ended it, or None.
-        killed: Whether the parent ended it without such a reason: it was no longer needed, or had
-            broken off the conversation.
+        stopped: The limit for which it was ended, or None.
+        killed: Whether it was ended without such a reason: it was no longer needed, or had broken
+            off the conversation.
         wall_s: Elapsed time in seconds.
         cpu_s: Processor time, user and system, in seconds.
-        peak_bytes: Largest resident size that was sampled, in bytes; None if it ended sooner.
+        peak_bytes: Largest resident size beyond what any process of its template has, in bytes.
         stdout: First part of the standard output.
         stderr: First part of the standard error.
     """
@@ -57,97 +55,72 @@ class Ended:
     killed: bool
     wall_s: float
     cpu_s: float
-    peak_bytes: int | None
+    peak_bytes: int
     stdout: bytes
     stderr: bytes
 
 
-def supervise(
-    command: Sequence[str], *, cwd: Path, env: Mapping[str, str], limits: Limits
-) -> Ended:
-    """Run ``command`` under ``limits`` and return when it and its process group are gone.
+def supervise(nursery: Nursery | Asking, order: Order, limits: Limits) -> Ended:
+    """Have a process forked and return when it has ended, or had to be ended.
 
     Args:
-        command: Program and arguments.
-        cwd: Working folder of the child.
-        env: The child's whole environment.
-        limits: `wall_s` and `output_kb` are enforced here; the child binds itself to the others.
+        nursery: Whom to ask.
+        order: What for.
+        limits: `wall_s` and `output_kb` are enforced here; the process binds itself to the others.
 
     Raises:
-        OSError: The program cannot be started.
+        NurseryError: It cannot be forked, or its template has died.
     """
-    with Child(command, cwd=cwd, env=env, limits=limits) as child:
+    with Child(nursery, order, limits) as child:
         child.wait()
     return child.ended
 
 
 class Child:
-    """A running child process; leaving the ``with`` block ends it and sets `ended`.
+    """A running process; leaving the ``with`` block ends it and sets `ended`.
 
     Args:
-        command: Program and arguments; with a channel, its descriptor's number is appended.
-        cwd: Working folder of the child.
-        env: The child's whole environment.
-        limits: `wall_s`, `output_kb`, and for `folder` `disk_mb`, are enforced here.
-        channel: Whether to open a channel.
-        folder: The child's writable folder, watched for its size (by sampling: between two
-            samples it can overshoot by what can be written in some 50 ms).
+        nursery: Whom to ask for it.
+        order: What for.
+        limits: `wall_s`, `output_kb`, and of its scratch folder `disk_mb`, are enforced here (the
+            folder's by sampling, where it is no file system of its own: between two samples it can
+            overshoot by what can be written in some 50 ms).
 
     Attributes:
-        ended: How the child ended, once the block has been left.
+        ended: How it ended, once the block has been left.
+
+    Raises:
+        NurseryError: It cannot be forked.
     """
 
     ended: Ended
 
-    def __init__(
-        self,
-        command: Sequence[str],
-        *,
-        cwd: Path,
-        env: Mapping[str, str],
-        limits: Limits,
-        channel: bool = False,
-        folder: Path | None = None,
-    ) -> None:
+    def __init__(self, nursery: Nursery | Asking, order: Order, limits: Limits) -> None:
         self._started = time.monotonic()
         self._deadline = self._started + limits.wall_s
         self._limits = limits
-        self._folder = folder
+        self._folder = order.scratch
         self._stopped: Stop | None = None
-        self._peak: int | None = None
-        self._next_sample = 0.0
+        self._next_sample = self._started + _SAMPLE_S
         self._cap = int(limits.output_kb * 1024)
-        theirs: socket.socket | None = None
-        self._channel: Channel | None = None
-        if channel:
-            ours, theirs = socket.socketpair()
-            self._channel = Channel(ours, self._wait_for_channel)
-        passed = () if theirs is None else (theirs.fileno(),)
+        self._ending: dict[str, Any] | None = None
+        self._template_died = False
+        self._still = False
+        self._selector = selectors.DefaultSelector()
         try:
-            self._process = subprocess.Popen(  # noqa: S603 - the command is ours, not a trial's
-                [*command, *map(str, passed)],
-                cwd=cwd,
-                env=dict(env),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                pass_fds=passed,
-                start_new_session=True,
-            )
+            self._process = nursery.fork(order)
         except BaseException:
-            if self._channel is not None:
-                self._channel.close()
+            self._selector.close()
             raise
-        finally:
-            if theirs is not None:
-                theirs.close()
-        try:
-            self._watch()
-        except BaseException:  # for want of descriptors, say: then the child must not live on
-            _kill_group(self._process.pid)
-            with self._process:
-                pass  # closes the pipes and reaps
-            raise
+        self._kept = (bytearray(), bytearray())
+        pipes = (self._process.stdout, self._process.stderr)
+        for pipe, kept in zip(pipes, self._kept, strict=True):
+            os.set_blocking(pipe, False)
+            self._selector.register(pipe, selectors.EVENT_READ, kept)
+        self._selector.register(self._process.line, selectors.EVENT_READ, "line")
+        self._channel: Channel | None = None
+        if self._process.channel is not None:
+            self._channel = Channel(self._process.channel, self._wait_for_channel)
 
     def __enter__(self) -> Child:
         return self
@@ -158,116 +131,134 @@ class Child:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        # A channel closes a moment before its process has ended.
-        gone = self._channel is not None and self._channel.gone
-        killed = self._stopped is None and not self._has_ended(_LINGER_S if gone else 0.0)
-        _kill_group(self._process.pid)
-        self._drain()
-        _, status, usage = os.wait4(self._process.pid, 0)
-        self._process.returncode = os.waitstatus_to_exitcode(status)
+        try:
+            # A channel closes a moment before its process has ended.
+            gone = self._channel is not None and self._channel.gone
+            killed = self._stopped is None and not self._has_ended(_LINGER_S if gone else 0.0)
+            if self._ending is None:
+                self._say(b"K")
+                self._has_ended(_DEATH_S, whatever=True)
+            self._drain()
+        finally:
+            self._close()
+        if self._ending is None:
+            if error is None:
+                raise NurseryError("the template ended before a process that it had forked")
+            return
+        if self._ending["overfull"] and self._stopped is None:
+            self._stopped = "disk"
         self.ended = Ended(
-            returncode=self._process.returncode,
+            returncode=self._ending["returncode"],
             stopped=self._stopped,
             killed=killed,
             wall_s=time.monotonic() - self._started,
-            cpu_s=usage.ru_utime + usage.ru_stime,
-            peak_bytes=self._peak,
+            cpu_s=self._ending["cpu_s"],
+            peak_bytes=self._ending["peak_bytes"],
             stdout=bytes(self._kept[0]),
             stderr=bytes(self._kept[1]),
         )
 
     @property
     def channel(self) -> Channel:
-        """The parent's end of the channel.
+        """Our end of the channel.
 
         Raises:
-            ValueError: None was asked for.
+            ValueError: None was ordered.
         """
         if self._channel is None:
-            raise ValueError("this child was started without a channel")
+            raise ValueError("this process was ordered without a channel")
         return self._channel
 
     def wait(self) -> None:
-        """Return once the child has ended or had to be stopped."""
+        """Return once the process has ended or has to be ended."""
         while self._goes_on():
             self._pump()
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """Have the child stand still for as long as the block lasts."""
-        os.killpg(self._process.pid, signal.SIGSTOP)
+        """Have the process stand still for as long as the block lasts."""
+        self._still = False
+        self._say(b"S")
         try:
+            while not self._still and self._goes_on():
+                self._pump()
             yield
         finally:
-            os.killpg(self._process.pid, signal.SIGCONT)
+            self._say(b"C")
 
-    def sample(self) -> None:
-        """Look at the child's memory now: the kernel's own peak of it, while it lives."""
-        peak = memory_status("VmHWM", self._process.pid)
-        if peak is not None:
-            self._peak = max(peak, self._peak or 0)
+    def look(self) -> None:
+        """Look now whether its folder, or the number of its threads, is beyond a limit."""
+        if self._stopped is None and self._ending is None:
+            if self._folder is not None and is_overfull(self._folder, self._limits.disk_mb):
+                self._stopped = "disk"
+            elif self._limits.threads > 1 and self._has_too_many_threads():
+                self._stopped = "threads"
 
-    def _watch(self) -> None:
-        assert self._process.stdout is not None  # noqa: S101 - both are PIPE
-        assert self._process.stderr is not None  # noqa: S101
-        self._pipes = (self._process.stdout, self._process.stderr)
-        self._kept = (bytearray(), bytearray())
-        self._selector = selectors.DefaultSelector()
-        for pipe, kept in zip(self._pipes, self._kept, strict=True):
-            os.set_blocking(pipe.fileno(), False)
-            self._selector.register(pipe, selectors.EVENT_READ, kept)
-        # A pidfd wakes the selector when the child ends; elsewhere the sampling interval does.
-        self._pidfd: int | None = None
-        if hasattr(os, "pidfd_open"):
-            with contextlib.suppress(OSError):
-                self._pidfd = os.pidfd_open(self._process.pid)
-                self._selector.register(self._pidfd, selectors.EVENT_READ, None)
+    def _has_too_many_threads(self) -> bool:
+        # The kernel does not hold the user root to a number of threads.
+        return thread_count(self._process.pid) > self._limits.threads + SPARE_TASKS
 
     def _goes_on(self) -> bool:
-        """Tell whether the child lives and may live on; its zombie is left in place."""
-        if self._stopped is not None:
+        """Tell whether the process lives and may live on."""
+        if self._stopped is not None or self._ending is not None or self._template_died:
             return False
         now = time.monotonic()
         if now >= self._deadline:
             self._stopped = "wall"
         elif now >= self._next_sample:
-            self.sample()
-            if self._folder is not None and is_overfull(self._folder, self._limits):
-                self._stopped = "disk"
+            self.look()
             done = time.monotonic()
             # A full folder takes long to look through: a fifth of the time at most goes there.
             self._next_sample = done + max(_SAMPLE_S, 4 * (done - now))
-        return self._stopped is None and not self._has_ended()
+        return self._stopped is None
 
-    def _has_ended(self, patience: float = 0.0) -> bool:
-        """Tell whether the child has ended by itself; its zombie is left in place."""
-        flags = os.WEXITED | os.WNOWAIT | os.WNOHANG
+    def _has_ended(self, patience: float = 0.0, *, whatever: bool = False) -> bool:
+        """Tell whether the process has ended; ``whatever``: even if there is no time left."""
         deadline = time.monotonic() + patience
-        while os.waitid(os.P_PID, self._process.pid, flags) is None:
-            if time.monotonic() >= deadline:
+        if whatever:
+            self._deadline = max(self._deadline, deadline)
+        while self._ending is None and not self._template_died:
+            self._pump(min(_SAMPLE_S, max(0.0, deadline - time.monotonic())))
+            if self._ending is None and time.monotonic() >= deadline:
                 return False
-            self._pump()
-        return True
+        return self._ending is not None
 
     def _pump(self, timeout: float = _SAMPLE_S) -> None:
-        """Take what the pipes hold; wait for something to happen, but not long."""
+        """Take what has come; wait for something to happen, but not long."""
         timeout = max(0.0, min(timeout, self._deadline - time.monotonic()))
         for key, _ in self._selector.select(timeout):
-            if not isinstance(key.data, bytearray):
-                if key.fd == self._pidfd:
-                    self._selector.unregister(key.fileobj)
-                continue
-            chunk = os.read(key.fd, 65536)
-            if not chunk:
-                self._selector.unregister(key.fileobj)
-                continue
-            room = self._cap - len(key.data)
-            key.data.extend(chunk[:room])
-            if len(chunk) > room and self._stopped is None:
-                self._stopped = "output"
+            if key.data == "line":
+                self._hear()
+            elif isinstance(key.data, bytearray):
+                self._take(key.fd, key.data)
+
+    def _hear(self) -> None:
+        """Take the template's word on how the process has ended."""
+        try:
+            message = receive_message(self._process.line)
+        except (OSError, ValueError):
+            message = None
+        if message is not None and "stopped" in message[0]:
+            self._still = True
+            return
+        if message is None:
+            self._template_died = True
+        else:
+            self._ending = message[0]
+        self._selector.unregister(self._process.line)
+
+    def _take(self, pipe: int, kept: bytearray) -> None:
+        chunk = os.read(pipe, 65536)
+        if not chunk:
+            self._selector.unregister(pipe)
+            return
+        room = self._cap - len(kept)
+        kept.extend(chunk[:room])
+        if len(chunk) > room and self._stopped is None:
+            self._stopped = "output"
 
     def _wait_for_channel(self, channel: socket.socket, event: int) -> bool:
-        """Watch over everything until the channel may be ready; False: the child is gone."""
+        """Watch over everything until the channel may be ready; False: the process is gone."""
         if not self._goes_on():
             return False
         self._selector.register(channel, event, "channel")
@@ -277,23 +268,24 @@ class Child:
             self._selector.unregister(channel)
         return True
 
+    def _say(self, command: bytes) -> None:
+        with contextlib.suppress(OSError):  # the template is gone, and so is the process
+            self._process.line.send(command, getattr(socket, "MSG_NOSIGNAL", 0))
+
     def _drain(self) -> None:
         """Read what is left in the pipes, but do not wait for whoever may still hold them."""
         deadline = time.monotonic() + _DRAIN_S
         self._deadline = max(self._deadline, deadline)
         while self._pipes_open() and time.monotonic() < deadline and self._stopped != "output":
             self._pump()
-        self._selector.close()
-        for closing in (*self._pipes, self._channel):
-            if closing is not None:
-                closing.close()
-        if self._pidfd is not None:
-            os.close(self._pidfd)
 
     def _pipes_open(self) -> bool:
         return any(isinstance(key.data, bytearray) for key in self._selector.get_map().values())
 
-
-def _kill_group(leader: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(leader, signal.SIGKILL)
+    def _close(self) -> None:
+        self._selector.close()
+        os.close(self._process.stdout)
+        os.close(self._process.stderr)
+        self._process.line.close()
+        if self._channel is not None:
+            self._channel.close()

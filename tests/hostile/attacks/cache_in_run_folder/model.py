@@ -3,7 +3,7 @@ from pathlib import Path
 
 from helpers import Rememberer
 
-CACHE = Path("../../cache.json")
+CACHE = Path("../../../cache.json")
 
 
 class Model(Rememberer):

@@ -5,7 +5,7 @@ from helpers import FORGED, Honest
 
 class Model(Honest):
     def fit(self, X, y):
-        for folder in (".", "..", "../..", "../../.."):
+        for folder in (".", "..", "../..", "../../..", "../../../.."):
             for name in ("out.json", "result.json"):
                 with open(f"{folder}/{name}", "w") as stream:
                     stream.write(FORGED)

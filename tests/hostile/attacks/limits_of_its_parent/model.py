@@ -1,10 +1,9 @@
-import os
 import resource
 
-from helpers import Honest, succeeded
+from helpers import Honest, judge, succeeded
 
 
 class Model(Honest):
     def fit(self, X, y):
-        resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE)
+        resource.prlimit(judge(), resource.RLIMIT_NOFILE)
         succeeded("Changes its parent's limits.")

@@ -1,9 +1,7 @@
-import sys
-
 import numpy as np
-from helpers import Honest
+from helpers import Honest, server
 
-main = sys.modules["__main__"]
+main = server()
 main._plain = lambda predictions, n_rows: np.full(n_rows, np.nan).data.cast("B")
 
 

@@ -1,9 +1,8 @@
-import os
 from pathlib import Path
 
-from helpers import Honest, succeeded
+from helpers import Honest, judge, succeeded
 
 
 class Model(Honest):
     def fit(self, X, y):
-        succeeded(Path(f"/proc/{os.getppid()}/cmdline").read_bytes())
+        succeeded(Path(f"/proc/{judge()}/cmdline").read_bytes())

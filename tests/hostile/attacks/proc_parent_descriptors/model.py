@@ -1,9 +1,9 @@
 import os
 from pathlib import Path
 
-from helpers import Honest, succeeded
+from helpers import Honest, judge, succeeded
 
 
 class Model(Honest):
     def fit(self, X, y):
-        succeeded(os.listdir(Path("/proc") / str(os.getppid()) / "fd"))
+        succeeded(os.listdir(Path("/proc") / str(judge()) / "fd"))

@@ -1,9 +1,8 @@
-import os
 from pathlib import Path
 
-from helpers import Honest, succeeded
+from helpers import Honest, judge, succeeded
 
 
 class Model(Honest):
     def fit(self, X, y):
-        succeeded(len(Path(f"/proc/{os.getppid()}/environ").read_bytes()))
+        succeeded(len(Path(f"/proc/{judge()}/environ").read_bytes()))

@@ -1,7 +1,5 @@
-import os
-
 import numpy as np
-from helpers import Thief, memory_of, whole_array
+from helpers import Thief, judge, memory_of, whole_array
 
 
 class Model(Thief):
@@ -22,7 +20,7 @@ class Model(Thief):
 
     def loot(self):
         try:
-            for region in memory_of(os.getppid()):
+            for region in memory_of(judge()):
                 yield whole_array(region, self.X)
                 yield whole_array(region, self.y)
         except PermissionError:

@@ -1,9 +1,9 @@
 import os
 
-from helpers import Honest, succeeded
+from helpers import Honest, judge, succeeded
 
 
 class Model(Honest):
     def fit(self, X, y):
-        os.killpg(os.getpgid(os.getppid()), 0)
+        os.killpg(os.getpgid(judge()), 0)
         succeeded("Signals its parent's group.")

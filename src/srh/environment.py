@@ -15,56 +15,56 @@ import sys
 FLAGS = ("-s", "-P")
 """No per-user packages; neither the working folder nor a script's own is searched for modules."""
 
-PARENT_VARIABLE = "SRH_PARENT"
 _MARK = "SRH_CHILD"
-_PER_RUN = (PARENT_VARIABLE, "TMPDIR")
+_PER_RUN = ("TMPDIR",)
 # Where this processor or this installation needs them. They may change the last bits of a result,
 # so provenance records them.
 MACHINE_VARIABLES = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "MKL_CBWR", "LD_LIBRARY_PATH")
-_THREADS = (
+THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
     "NUMEXPR_NUM_THREADS",
 )
+"""What numeric libraries read when they are loaded."""
 
 
-def clean_environment(threads: int = 1) -> dict[str, str]:
-    """Return the whole environment of a child.
+def clean_environment() -> dict[str, str]:
+    """Return the whole environment of a process that evaluates, or that others are forked from.
 
-    Args:
-        threads: Threads that the numeric libraries may use.
+    Numeric libraries start with one thread; whoever may have more takes them (see ``threads``).
     """
     environment = {
-        _MARK: str(threads),
+        _MARK: "1",
         "PATH": "/usr/bin:/bin",
         "LC_ALL": "C.UTF-8",
         "PYTHONHASHSEED": "0",
         "PYTHONUTF8": "1",
+        # Semaphores are denied to contestants; joblib then warns, or fails, unless it is told not
+        # to try when it is loaded.
+        "JOBLIB_MULTIPROCESSING": "0",
     }
-    environment |= dict.fromkeys(_THREADS, str(threads))
+    environment |= dict.fromkeys(THREAD_VARIABLES, "1")
     return environment | {
         name: os.environ[name] for name in MACHINE_VARIABLES if name in os.environ
     }
 
 
-def ensure_clean(module: str, threads: int | None = None) -> None:
+def ensure_clean(module: str) -> None:
     """Return if this process runs in the clean environment; otherwise start it again in one.
 
     Args:
         module: The module that was started with ``-m``; its arguments are kept.
-        threads: Threads that the numeric libraries may use; None: whatever is set already.
 
     Raises:
         RuntimeError: It was started again and still is not clean.
     """
-    mark = os.environ.get(_MARK, "")
-    wanted = clean_environment(threads or (int(mark) if mark.isdigit() else 1))
+    wanted = clean_environment()
     own = {name: value for name, value in os.environ.items() if name not in _PER_RUN}
     if own == wanted and sys.flags.no_user_site and sys.flags.safe_path:
         return
-    if mark == wanted[_MARK]:
+    if _MARK in os.environ:
         raise RuntimeError("the clean environment does not hold: something alters it at start-up")
     per_run = {name: os.environ[name] for name in _PER_RUN if name in os.environ}
     command = [sys.executable, *FLAGS, "-m", module, *sys.argv[1:]]

@@ -1,0 +1,146 @@
+"""File systems of one's own: scratch folders of a fixed size, and reading that leaves no trace.
+
+Where the kernel lets us, a process that starts contestants takes a mount namespace of its own,
+inside a user namespace of its own unless it is privileged. There each scratch folder is a file
+system in memory: it is full when its limit is reached, files that were unlinked but are still open
+count, and the numbers that the kernel gives to its files tell nothing of another one's.
+
+A file system may note when a file was last read. A process that may only read could so leave word
+for the next one, a bit per file. A privileged process turns that off for what it sees; in a user
+namespace the kernel does not permit that (see ``traces`` for what is done instead).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from srh.sandbox.folder import MOST_FILES
+from srh.sandbox.kernel import LINUX, mount, syscall, unmount, unshare
+
+_NEW_MOUNTS: Final = 0x2_0000
+_NEW_USER: Final = 0x1000_0000
+_NEW_NUMBERS: Final = 0x2000_0000
+_NOSUID_NODEV_NOEXEC: Final = 2 | 4 | 8
+_NOATIME: Final = 1024
+_RECURSIVE: Final = 0x4000
+_PRIVATE: Final = 1 << 18
+
+_MOUNT_SETATTR: Final = 442
+_AT_FDCWD: Final = -100
+_AT_RECURSIVE: Final = 0x8000
+_ATTR_ATIME: Final = 0x70
+_ATTR_NOATIME: Final = 0x10
+
+_SPARE_BYTES: Final = 1 << 20
+_SPARE_FILES: Final = 64
+
+
+def take_mounts() -> bool:
+    """Give this process mounts of its own, if the kernel lets it; it must have one thread.
+
+    Returns:
+        Whether it has them now. If not, nothing has changed.
+    """
+    if not LINUX:
+        return False
+    # Half of it would be worse than nothing (a user without a number, say): tried by another first.
+    return _succeeds(_take) and _take()
+
+
+def hide_reading() -> bool:
+    """Have no file system note that this process reads; it has mounts of its own.
+
+    Returns:
+        Whether that holds for all that it sees.
+    """
+    attributes = struct.pack("=4Q", _ATTR_NOATIME, _ATTR_ATIME, 0, 0)
+    buffer = ctypes.create_string_buffer(attributes, len(attributes))
+    try:
+        root = ctypes.create_string_buffer(b"/")
+        syscall(_MOUNT_SETATTR, _AT_FDCWD, root, _AT_RECURSIVE, buffer, len(attributes))
+    except OSError:
+        return False
+    return True
+
+
+def mount_scratch(folder: Path, disk_mb: float) -> None:
+    """Make an empty folder a file system in memory.
+
+    It holds a little more than the limit, so that whoever looks can tell a full one.
+
+    Args:
+        folder: The folder.
+        disk_mb: What it may hold, in MiB.
+
+    Raises:
+        OSError: The kernel refuses.
+    """
+    size = int(disk_mb * 2**20) + _SPARE_BYTES
+    options = f"size={size},nr_inodes={MOST_FILES + _SPARE_FILES},mode=700"
+    mount("srh-scratch", str(folder), "tmpfs", _NOSUID_NODEV_NOEXEC | _NOATIME, options)
+
+
+def unmount_scratch(folder: Path) -> None:
+    """Take a scratch folder's file system away, with all that it holds.
+
+    Raises:
+        OSError: The kernel refuses.
+    """
+    unmount(str(folder))
+
+
+def take_numbers() -> bool:
+    """Have the processes that this one starts count themselves, and their threads, from one.
+
+    Otherwise they could tell from their numbers how many threads others have started.
+
+    Returns:
+        Whether that is so now. If not, nothing has changed.
+    """
+    try:
+        unshare(_NEW_NUMBERS | _NEW_MOUNTS)
+    except OSError:
+        return False
+    return True
+
+
+def show_own_numbers() -> None:
+    """Have ``/proc`` show the numbers that `take_numbers` has given, in a process so started."""
+    with suppress(OSError):  # where parts of /proc are hidden, nobody may mount it anew
+        mount("proc", "/proc", "proc", _NOSUID_NODEV_NOEXEC)
+
+
+def _take() -> bool:
+    user, group = os.geteuid(), os.getegid()
+    try:
+        try:
+            unshare(_NEW_MOUNTS)
+        except PermissionError:
+            unshare(_NEW_USER | _NEW_MOUNTS)
+            with suppress(FileNotFoundError):  # older kernels do not ask for it
+                Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
+            Path("/proc/self/uid_map").write_text(f"{user} {user} 1", encoding="ascii")
+            Path("/proc/self/gid_map").write_text(f"{group} {group} 1", encoding="ascii")
+        # What is mounted from here on is nobody else's business, and the other way round.
+        mount("none", "/", "", _RECURSIVE | _PRIVATE)
+    except OSError:
+        return False
+    return True
+
+
+def _succeeds(attempt: object) -> bool:
+    """Tell whether a function returns True in a process of its own."""
+    assert callable(attempt)  # noqa: S101
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os._exit(0 if attempt() else 1)
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status) == 0

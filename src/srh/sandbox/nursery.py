@@ -1,0 +1,233 @@
+"""Asking a template for processes (see ``template``).
+
+A nursery starts its template when it is first asked. Its owner may be any thread; what it forks is
+supervised as every child is (see ``supervise``).
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from srh.errors import HarnessError
+from srh.sandbox.messages import receive_message, send_message
+
+_PYTHON: Final = (sys.executable, "-s", "-P", "-m", "srh.sandbox.template")
+_START_S: Final = 120.0
+_FORK_S: Final = 30.0
+_END_S: Final = 5.0
+
+
+class NurseryError(HarnessError):
+    """A template could not be started, has died, or cannot fork: a new one may do better."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What a template is asked for.
+
+    Attributes:
+        entry: The function to call, as ``module:function``; it returns the exit code.
+        arguments: Its arguments: strings and numbers.
+        cwd: Working folder.
+        environment: The whole environment.
+        channel: Whether it gets a channel.
+        nursery: Whether it may ask the same template for processes.
+        scratch: Its scratch folder, empty and existing.
+        mounted: Whether that is to be a file system of its own, where that is possible.
+        disk_mb: What the scratch folder may hold, in MiB.
+        apart: Whether it and its threads are to be numbered apart from all others, where that is
+            possible.
+    """
+
+    entry: str
+    arguments: tuple[str | int, ...] = ()
+    cwd: Path
+    environment: Mapping[str, str]
+    channel: bool = False
+    nursery: bool = False
+    scratch: Path | None = None
+    mounted: bool = True
+    disk_mb: float = 0.0
+    apart: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Forked:
+    """A process that a template has forked.
+
+    Attributes:
+        pid: Its number.
+        line: The socket on which the template says how it ended.
+        stdout: Descriptor of its standard output.
+        stderr: Descriptor of its standard error.
+        channel: Our end of its channel, if it has one.
+    """
+
+    pid: int
+    line: socket.socket
+    stdout: int
+    stderr: int
+    channel: socket.socket | None
+
+
+class Nursery:
+    """A template, as its owner sees it.
+
+    Args:
+        prepare: What the template calls first, each as ``module:function``.
+        environment: The template's whole environment.
+        scratch: Whether what it forks needs scratch folders.
+    """
+
+    def __init__(
+        self, prepare: Sequence[str], environment: Mapping[str, str], *, scratch: bool
+    ) -> None:
+        ours, theirs = socket.socketpair()
+        options = ["scratch"] if scratch else []
+        with theirs:
+            try:
+                self._process = subprocess.Popen(  # noqa: S603 - the command is ours
+                    [*_PYTHON, str(theirs.fileno()), ",".join(prepare), *options],
+                    env=dict(environment),
+                    cwd="/",
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    pass_fds=(theirs.fileno(),),
+                    start_new_session=True,
+                )
+            except OSError as error:
+                ours.close()
+                raise NurseryError(f"no process can be started ({error.strerror})") from error
+        self._asking = Asking(ours)
+        try:
+            self._await_ready(ours)
+        except BaseException:
+            self.close()
+            raise
+
+    def fork(self, order: Order) -> Forked:
+        """Have the template fork a process.
+
+        Raises:
+            NurseryError: It is gone, or cannot.
+        """
+        return self._asking.fork(order)
+
+    def close(self) -> None:
+        """End the template, and with it all that it has forked."""
+        self._asking.close()
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stderr is not None:
+            self._process.stderr.close()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the template runs."""
+        return self._process.poll() is None
+
+    def _await_ready(self, control: socket.socket) -> None:
+        control.settimeout(_START_S)
+        try:
+            ready = receive_message(control)
+        except (OSError, ValueError) as error:
+            raise NurseryError(f"a template does not start ({error})") from error
+        if ready is None:
+            assert self._process.stderr is not None  # noqa: S101 - it is a pipe
+            said = self._process.stderr.read(4096).decode("utf-8", "replace").strip()
+            raise NurseryError(f"a template ended while it started: {said[-2000:]}")
+        control.settimeout(None)
+
+
+class Asking:
+    """The asking end of a template's socket.
+
+    Args:
+        control: The socket.
+    """
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._one_at_a_time = threading.Lock()
+
+    @classmethod
+    def inherited(cls, descriptor: int) -> Asking:
+        """Return the asking end that this process, forked by a template, was given."""
+        return cls(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=descriptor))
+
+    def fork(self, order: Order) -> Forked:
+        """Have the template fork a process.
+
+        Raises:
+            NurseryError: It is gone, or cannot.
+        """
+        line, theirs = socket.socketpair()
+        ours: list[int] = []
+        passed = [theirs.fileno()]
+        channel: socket.socket | None = None
+        opened: list[int] = []
+        try:
+            for _ in range(2):
+                reading, writing = os.pipe()
+                ours.append(reading)
+                opened.append(writing)
+            if order.channel:
+                channel, other = socket.socketpair()
+                opened.append(other.detach())
+            with self._one_at_a_time:
+                send_message(self._control, _fields(order), [*passed, *opened])
+            theirs.close()
+            line.settimeout(_FORK_S)
+            answer = receive_message(line)
+            line.settimeout(None)
+            if answer is None:
+                raise NurseryError("the template ended")
+            if "refused" in answer[0]:
+                raise NurseryError(answer[0]["refused"])
+        except BaseException as error:
+            _close(line, theirs, channel, *ours)
+            if isinstance(error, (OSError, ValueError)):
+                raise NurseryError(f"the template cannot be asked ({error})") from error
+            raise
+        finally:
+            _close(*opened)
+        return Forked(answer[0]["pid"], line, ours[0], ours[1], channel)
+
+    def close(self) -> None:
+        """Close it: a template that is asked by nobody else ends."""
+        self._control.close()
+
+
+def _fields(order: Order) -> dict[str, Any]:
+    scratch = None
+    if order.scratch is not None and order.mounted:
+        scratch = {"folder": str(order.scratch), "disk_mb": order.disk_mb}
+    return {
+        "entry": order.entry,
+        "arguments": order.arguments,
+        "cwd": str(order.cwd),
+        "environment": dict(order.environment),
+        "nursery": order.nursery,
+        "scratch": scratch,
+        "apart": order.apart,
+    }
+
+
+def _close(*ends: socket.socket | int | None) -> None:
+    for end in ends:
+        if isinstance(end, int):
+            os.close(end)
+        elif end is not None:
+            end.close()

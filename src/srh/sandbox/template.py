@@ -1,0 +1,245 @@
+"""The template: a clean process from which others are forked, with their imports already done.
+
+``python -m srh.sandbox.template DESCRIPTOR MODULE:FUNCTION [scratch]`` calls the function, which
+imports and warms up, and then forks a process for each request on the descriptor. Nothing that a
+trial made, no label and no key ever comes near it: a request says which of our functions to run and
+where, and brings descriptors that it passes on unread. It has one thread, which forks, and which
+lives as long as it does; so the kernel ends what was forked when it ends (see ``forked``).
+
+Each request brings a *line* of its own, a socket on which the asker is told how the process ended
+and can ask to stop or end it. When the asker is gone, his line closes, and the process is killed.
+So a parent takes all with it, whichever way it ends, and a scorer takes its contestants.
+
+What a process leaves running in its group is killed before it is reaped: as long as its zombie
+stands, the kernel gives the group's number to nobody else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from srh.sandbox import lockdown, mounts, traces
+from srh.sandbox.folder import is_overfull
+from srh.sandbox.forked import become, function
+from srh.sandbox.messages import receive_message, send_message
+from srh.sandbox.readable import system_grants
+
+_LOOK_S: Final = 0.5  # how often to look whether the parent lives, should its end not show itself
+_STANDSTILL_S: Final = 0.2
+_SIGNALS: Final = {b"K": signal.SIGKILL, b"S": signal.SIGSTOP, b"C": signal.SIGCONT}
+
+
+@dataclass(slots=True)
+class _Process:
+    """A forked process that has not been reaped."""
+
+    pid: int
+    line: socket.socket
+    scratch: Path | None
+    disk_mb: float
+
+
+class Template:
+    """The template's main loop.
+
+    Args:
+        control: Where its owner asks.
+        mounted: Whether it has mounts of its own, for scratch folders.
+    """
+
+    def __init__(self, control: socket.socket, *, mounted: bool) -> None:
+        self._control = control
+        self._mounted = mounted
+        self._owner = os.getppid()
+        self._processes: dict[int, _Process] = {}
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(control, selectors.EVENT_READ, self._answer)
+        self._ended, waking = socket.socketpair()
+        for end in (self._ended, waking):
+            end.setblocking(False)
+        self._waking = waking  # kept open
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(waking.fileno(), warn_on_full_buffer=False)
+        self._selector.register(self._ended, selectors.EVENT_READ, self._reap)
+        self._baseline = _peak_of_nothing()
+
+    def serve(self) -> None:
+        """Answer requests until the owner is gone; then end all that was forked."""
+        while os.getppid() == self._owner and self._control.fileno() >= 0:
+            for key, _ in self._selector.select(_LOOK_S):
+                if key.fileobj.fileno() >= 0:  # type: ignore[union-attr] # not closed meanwhile
+                    key.data(key.fileobj)
+        for process in self._processes.values():
+            _signal_group(process.pid, signal.SIGKILL)
+
+    def _answer(self, control: socket.socket) -> None:
+        """Fork what is asked for; an asker that is gone is forgotten."""
+        try:
+            message = receive_message(control)
+        except (OSError, ValueError):
+            message = None
+        if message is None:
+            self._forget(control)
+            return
+        request, descriptors = message
+        line, *passed = descriptors
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=line) as talk:
+            try:
+                process = self._fork(request, talk, passed)
+            except OSError as error:
+                _say(talk, {"refused": f"no process can be made ({error.strerror})"})
+            else:
+                talk.detach()
+                self._processes[process.pid] = process
+                self._selector.register(process.line, selectors.EVENT_READ, self._obey)
+                _say(process.line, {"pid": process.pid})
+            finally:
+                for descriptor in passed:
+                    os.close(descriptor)
+
+    def _fork(self, request: dict[str, Any], line: socket.socket, passed: list[int]) -> _Process:
+        """Fork one process.
+
+        Raises:
+            OSError: The kernel refuses it, or its scratch folder.
+        """
+        scratch = request["scratch"]
+        folder = Path(scratch["folder"]) if scratch is not None and self._mounted else None
+        if folder is not None:
+            mounts.mount_scratch(folder, scratch["disk_mb"])
+        asking = None
+        try:
+            if request["nursery"]:
+                ours, asking = socket.socketpair()
+                passed = [*passed, asking.fileno()]
+            template = os.getpid()
+            pid = os.fork()
+        except OSError:
+            if folder is not None:
+                mounts.unmount_scratch(folder)
+            raise
+        if pid == 0:
+            request["apart"] = request["apart"] and self._mounted
+            become(request, passed, template)
+        if asking is not None:
+            asking.close()
+            self._selector.register(ours, selectors.EVENT_READ, self._answer)
+        own = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=line.fileno())
+        return _Process(pid, own, folder, 0.0 if scratch is None else scratch["disk_mb"])
+
+    def _obey(self, line: socket.socket) -> None:
+        """Do what an asker wants of his process; without him it has to go."""
+        process = next(one for one in self._processes.values() if one.line is line)
+        try:
+            command = line.recv(1)
+        except OSError:
+            command = b""
+        _signal_group(process.pid, _SIGNALS.get(command, signal.SIGKILL))
+        if not command:
+            self._selector.unregister(line)
+        elif command == b"S":
+            _await_standstill(process.pid)
+            _say(line, {"stopped": True})
+
+    def _reap(self, waking: socket.socket) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while waking.recv(4096):
+                pass
+        flags = os.WEXITED | os.WNOWAIT | os.WNOHANG
+        for process in list(self._processes.values()):
+            if os.waitid(os.P_PID, process.pid, flags) is None:
+                continue
+            _signal_group(process.pid, signal.SIGKILL)
+            _, status, usage = os.wait4(process.pid, 0)
+            del self._processes[process.pid]
+            ending = {
+                "returncode": os.waitstatus_to_exitcode(status),
+                "cpu_s": usage.ru_utime + usage.ru_stime,
+                "peak_bytes": max(0, usage.ru_maxrss - self._baseline) * _PEAK_UNIT,
+                "overfull": self._clear(process),
+            }
+            _say(process.line, ending)
+            self._forget(process.line)
+
+    def _clear(self, process: _Process) -> bool:
+        """Take a scratch folder's file system away and tell whether it was overfull."""
+        if process.scratch is None:
+            return False
+        full = is_overfull(process.scratch, process.disk_mb)
+        mounts.unmount_scratch(process.scratch)
+        return full
+
+    def _forget(self, end: socket.socket) -> None:
+        with contextlib.suppress(KeyError):
+            self._selector.unregister(end)
+        end.close()
+
+
+def _peak_of_nothing() -> int:
+    """Return the peak memory of a process that is forked and does nothing."""
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    return os.wait4(pid, 0)[2].ru_maxrss
+
+
+def _await_standstill(pid: int) -> None:
+    """Wait until a process has stopped, or has ended, but not for long."""
+    flags = os.WSTOPPED | os.WEXITED | os.WNOWAIT | os.WNOHANG
+    deadline = time.monotonic() + _STANDSTILL_S
+    while os.waitid(os.P_PID, pid, flags) is None and time.monotonic() < deadline:
+        time.sleep(0.0002)
+
+
+def _say(line: socket.socket, fields: dict[str, Any]) -> None:
+    with contextlib.suppress(OSError):  # gone; his line will tell
+        send_message(line, fields)
+
+
+def _signal_group(leader: int, number: int) -> None:
+    """Send a signal to a process that has not been reaped, and to all of its group."""
+    with contextlib.suppress(PermissionError):
+        try:
+            os.killpg(leader, number)
+        except ProcessLookupError:  # it was forked a moment ago, and leads no group yet
+            os.kill(leader, number)
+
+
+def main(descriptor: int, prepare: list[str], *, scratch: bool) -> None:
+    """Be a template until the owner is gone.
+
+    Args:
+        descriptor: The control socket.
+        prepare: Functions that import and warm up, each as ``module:function``.
+        scratch: Whether what is forked needs scratch folders, and so mounts of our own.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for the owner, who will tell
+    control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=descriptor)
+    mounted = scratch and mounts.take_mounts()
+    if scratch and not (mounted and mounts.hide_reading()):
+        traces.settle(grant.path for grant in system_grants() if traces.is_noted(grant.path))
+    for name in prepare:
+        function(name)()
+    lockdown.prepare(contestants=scratch)
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    template = Template(control, mounted=mounted)
+    _say(control, {"ready": True})
+    template.serve()
+
+
+_PEAK_UNIT: Final = 1 if sys.platform == "darwin" else 1024
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2].split(","), scratch="scratch" in sys.argv[3:])

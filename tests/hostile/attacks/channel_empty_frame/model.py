@@ -1,0 +1,14 @@
+import os
+
+from helpers import FORGED, Honest
+
+
+class Model(Honest):
+    def fit(self, X, y):
+        for descriptor in range(3, 256):
+            try:
+                os.write(descriptor, bytes(8))
+            except OSError:
+                continue
+        print(FORGED, flush=True)
+        os._exit(0)

@@ -1,0 +1,39 @@
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+from helpers import Honest, succeeded
+
+FILES = sorted(Path(np.__file__).parent.rglob("*.pyi"))[:200]
+SPOKEN = [number % 3 == 0 for number in range(len(FILES))]
+
+
+def is_slow(path):
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        started = time.perf_counter_ns()
+        os.pread(descriptor, 1, 0)
+        return time.perf_counter_ns() - started > 20_000
+    finally:
+        os.close(descriptor)
+
+
+def forget(path):
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(descriptor)
+
+
+class Model(Honest):
+    def fit(self, X, y):
+        super().fit(X, y)
+        heard = [is_slow(path) for path in FILES]
+        agreed = sum(one == other for one, other in zip(heard, SPOKEN, strict=True))
+        if agreed > 0.9 * len(FILES):
+            succeeded("a fold left word in what the kernel keeps of files")
+        for path, spoken in zip(FILES, SPOKEN, strict=True):
+            if spoken:
+                forget(path)

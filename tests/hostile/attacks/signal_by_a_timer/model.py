@@ -1,0 +1,6 @@
+from helpers import Honest, succeeded, system_call
+
+
+class Model(Honest):
+    def fit(self, X, y):
+        succeeded(system_call(222, 107, 1, None, bytearray(8)))
