@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 import uuid
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from srh.errors import SrhError
 
+_DRAFT = re.compile(r"\..+\.[0-9a-f]{32}\.part")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -97,6 +99,18 @@ def write_whole(path: Path | str, content: bytes, *, folder: int | None = None) 
             os.unlink(temporary, dir_fd=folder)
         raise
     _sync_folder(target.parent, folder)
+
+
+def remove_drafts(folder: int) -> None:
+    """Remove what `write_whole` has left in a folder where it was killed.
+
+    Args:
+        folder: Descriptor of the folder; nobody may be writing in it.
+    """
+    for name in os.listdir(folder):
+        if _DRAFT.fullmatch(name):
+            with contextlib.suppress(OSError):  # a folder of that name, say: not ours
+                os.unlink(name, dir_fd=folder)
 
 
 def remove_tree(path: Path) -> None:

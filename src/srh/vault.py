@@ -7,6 +7,7 @@ record of how often a holdout was looked at, lie in a folder of the user's own.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hmac
 import os
@@ -76,14 +77,17 @@ def record_holdout_look(holdout: str, entry: Mapping[str, Any]) -> int:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         with os.fdopen(os.open(path, flags, 0o600), "rb+", buffering=0) as stream:
             fcntl.flock(stream, fcntl.LOCK_EX)
-            lines = stream.read().count(b"\n")
-            stream.write(canonical_json(dict(entry)) + b"\n")
+            content = stream.read()
+            line = canonical_json(dict(entry)) + b"\n"
+            if stream.write(line) != len(line):  # as much as there was room for
+                stream.truncate(len(content))
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(stream.fileno())
     except OSError as error:
         raise HarnessError(
             f"{path}: the holdout look cannot be recorded ({error.strerror}), so it is refused"
         ) from error
-    return lines + 1
+    return content.count(b"\n") + 1
 
 
 def holdout_looks(holdout: str) -> list[dict[str, Any]]:
@@ -97,7 +101,12 @@ def holdout_looks(holdout: str) -> list[dict[str, Any]]:
 
 def _ledger(holdout: str) -> Path:
     folder = vault_folder() / "holdout"
-    folder.mkdir(exist_ok=True, mode=0o700)
+    try:
+        folder.mkdir(exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise HarnessError(
+            f"{folder}: the holdout looks cannot be counted here ({error.strerror})"
+        ) from error
     return folder / (holdout.replace(":", "-") + ".jsonl")
 
 

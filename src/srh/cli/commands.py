@@ -6,7 +6,9 @@ Everything heavy is imported by the command that needs it, so that ``srh --help`
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -80,7 +82,17 @@ def main() -> None:
         with contextlib.suppress(AttributeError, ValueError):
             # A terminal without arrows and dashes gets question marks, not a traceback.
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    # Ended by default, we could clear nothing up. Who ignores a signal (`nohup`) goes on to.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _end)
     app()
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """End as Ctrl-C does, with the exit code that a shell gives to a process ended by a signal."""
+    del frame
+    raise SystemExit(128 + number)
 
 
 def _show_version(wanted: bool) -> None:

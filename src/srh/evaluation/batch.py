@@ -11,6 +11,7 @@ from typing import Literal
 import psutil
 
 from srh.errors import FormatError, HarnessError, SandboxUnavailableError
+from srh.evaluation.nurseries import interrupt
 from srh.evaluation.protocol import EvaluationResult, Request, is_unconfined
 from srh.evaluation.provenance import describe
 from srh.evaluation.records import (
@@ -94,7 +95,16 @@ def evaluate_one(task: Task, trial: Trial, *, force: bool = False) -> Entry:
         evaluation = evaluate_source(task, request, source)
     except SandboxUnavailableError as error:  # this one is refused, the others are not
         return Entry(trial, "not evaluated", None, str(error))
+    except OSError as error:  # no room, descriptors or processes now; for others there may be
+        return _failed_by_machine(task, trial, error)
     return store(task, trial, request, evaluation)
+
+
+def _failed_by_machine(task: Task, trial: Trial, error: OSError) -> Entry:
+    """Return the entry of a trial that could not be evaluated: it is not lost from the table."""
+    message = f"the evaluation could not be carried out: {one_line(str(error))}"
+    failed = EvaluationResult.failed("harness", message, task.metric_names)
+    return Entry(trial, "evaluated", failed, message)
 
 
 def _is_confined_enough(task: Task, record: Record) -> bool:
@@ -187,6 +197,8 @@ def evaluate_holdout(
             return Entry(trial, "evaluated", evaluate_source(task, request, source).result)
         except SandboxUnavailableError as error:
             return Entry(trial, "not evaluated", None, str(error))
+        except OSError as error:
+            return _failed_by_machine(task, trial, error)
 
     return _in_order(trials, final_entry, jobs, report), look
 
@@ -266,4 +278,8 @@ def _completed(
 
     workers = min(jobs, len(trials), _MOST_WORKERS)
     pool = joblib.Parallel(n_jobs=workers, prefer="threads", return_as="generator_unordered")
-    yield from pool(joblib.delayed(work)(trial) for trial in trials)
+    try:
+        yield from pool(joblib.delayed(work)(trial) for trial in trials)
+    except BaseException:
+        interrupt()  # the threads would go on, and leave their folders when this process ends
+        raise

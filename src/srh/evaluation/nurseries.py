@@ -1,6 +1,7 @@
 """The nurseries of this process: one for formulas, a larger one for trials with code.
 
-Each starts when it is first needed, serves every thread, and ends with this process.
+Each starts when it is first needed, serves every thread, and ends with this process. When the main
+thread is interrupted, others are in the middle of evaluations: `interrupt` has them end.
 """
 
 from __future__ import annotations
@@ -8,17 +9,29 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final, Literal
 
 from srh.environment import clean_environment
+from srh.errors import SrhError
 from srh.sandbox.nursery import Nursery
 
 _SCORERS: Final = "srh.evaluation.preload:prepare"
 _CONTESTANTS: Final = "srh.contestant.preload:prepare"
 
+_PATIENCE_S: Final = 5.0
+
 _lock = threading.Lock()
 _running: dict[str, Nursery] = {}
 _owner = 0
+_idle = threading.Condition()
+_evaluations = 0
+_interrupted = False
+
+
+class InterruptedRunError(SrhError):
+    """The run that this evaluation belongs to was interrupted."""
 
 
 def nursery(kind: Literal["formula", "code"]) -> Nursery:
@@ -26,9 +39,12 @@ def nursery(kind: Literal["formula", "code"]) -> Nursery:
 
     Raises:
         NurseryError: It cannot be started.
+        InterruptedRunError: The run was interrupted.
     """
     global _owner  # noqa: PLW0603 - nurseries belong to the process
     with _lock:
+        if _interrupted:
+            raise InterruptedRunError("the run was interrupted")
         if _owner != os.getpid():  # forked since: those that run are not ours
             _running.clear()
             _owner = os.getpid()
@@ -49,11 +65,37 @@ def discard(useless: Nursery) -> None:
                 running.close()
 
 
+@contextmanager
+def evaluation() -> Iterator[None]:
+    """Mark that an evaluation is going on, for as long as the block lasts."""
+    global _evaluations  # noqa: PLW0603
+    with _idle:
+        _evaluations += 1
+    try:
+        yield
+    finally:
+        with _idle:
+            _evaluations -= 1
+            _idle.notify_all()
+
+
+def interrupt() -> None:
+    """End the evaluations of other threads, and wait, not for ever, until they have cleared up."""
+    global _interrupted  # noqa: PLW0603
+    _interrupted = True
+    close_all()
+    with _idle:
+        _idle.wait_for(lambda: _evaluations == 0, _PATIENCE_S)
+    _interrupted = False
+
+
 def close_all() -> None:
     """End all nurseries of this process."""
-    if _owner == os.getpid():
-        while _running:
-            _running.popitem()[1].close()
+    with _lock:
+        mine, ended = _owner == os.getpid(), list(_running.values())
+        _running.clear()
+    for one in ended if mine else ():
+        one.close()
 
 
 def _temporary() -> dict[str, str]:

@@ -37,5 +37,5 @@ def _use() -> None:
     np.linalg.qr(np.ones((64, 64)) @ np.eye(64))
     x = np.linspace(1.0, 2.0, 20)
     describe_platform()
-    versions()
+    versions(())
     fit(parse("param('a') * exp(param('b') * x)"), np.exp(x), {"x": x})

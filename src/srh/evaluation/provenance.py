@@ -59,12 +59,12 @@ def digest_data(path: Path) -> str:
 
 
 @functools.cache
-def versions(more: tuple[str, ...] = ()) -> dict[str, str]:
+def versions(more: tuple[str, ...]) -> dict[str, str]:
     """Return the versions that numbers may depend on: of srh, Python, our packages and more."""
     found = {"srh": __version__, "python": platform.python_version()}
     for package in (*_PACKAGES, *more):
         try:
-            found[package] = metadata.version(package)
+            found[package] = metadata.version(package) or "unknown"
         except metadata.PackageNotFoundError:
             found[package] = "not installed"
     return found

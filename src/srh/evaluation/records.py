@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
+import secrets
 import stat
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -21,7 +24,13 @@ import msgspec
 from srh.errors import FormatError, HarnessError, SrhError
 from srh.evaluation.protocol import EvaluationResult, Provenance, Request, read_result
 from srh.evaluation.runner import Evaluation
-from srh.files import FileRefusedError, open_folder, read_regular, write_whole
+from srh.files import (
+    FileRefusedError,
+    open_folder,
+    read_regular,
+    remove_drafts,
+    write_whole,
+)
 from srh.formats import pretty_json, read_json
 from srh.text import one_line
 from srh.trials import Trial
@@ -31,6 +40,8 @@ RESULT_FILE = "result.json"
 REQUEST_FILE = "request.json"
 HISTORY = "history"
 _LIMIT = 64 << 20
+_PATIENCE_S = 10.0
+_NO_SECOND_NAME = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
 _ENVELOPE = ("task", "trial", "evaluated_at", "seal")
 State = Literal["absent", "current", "unverified"]
 
@@ -108,7 +119,8 @@ def differing(field: str) -> str:
 def store_record(trial: Trial, evaluation: Evaluation, request: Request) -> None:
     """Write a trial's result, request and output into its folder, each file whole.
 
-    An older result is kept under ``history/``.
+    An older result is kept under ``history/``. Of several writers one is at work at a time: each
+    keeps the result of the one before it.
 
     Args:
         trial: The trial.
@@ -125,18 +137,20 @@ def store_record(trial: Trial, evaluation: Evaluation, request: Request) -> None
         "evaluated_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
     }
     body["seal"] = seal(body)
-    files: Mapping[str, bytes] = {
+    result = pretty_json(body)
+    beside: Mapping[str, bytes] = {
         REQUEST_FILE: request.encode(),
         "stdout.txt": evaluation.stdout.encode(),
         "stderr.txt": evaluation.stderr.encode(),
-        RESULT_FILE: pretty_json(body),
     }
     try:
-        with open_folder(trial.folder) as folder:
-            _keep_old(folder)
-            for name, content in files.items():
+        with open_folder(trial.folder) as folder, _alone(folder):
+            for name, content in beside.items():
                 _clear_way(folder, name)
                 write_whole(name, content, folder=folder)
+            _keep_old(folder)
+            _clear_way(folder, RESULT_FILE)
+            write_whole(RESULT_FILE, result, folder=folder)
     except (OSError, FileRefusedError) as error:
         detail = getattr(error, "strerror", None) or error
         raise HarnessError(f"{trial.folder}: the result cannot be stored ({detail})") from error
@@ -163,27 +177,61 @@ def _read(trial: Trial) -> dict[str, Any] | None:
     return body
 
 
+@contextlib.contextmanager
+def _alone(folder: int) -> Iterator[None]:
+    """Be the only one of us who writes in a folder, and remove what somebody killed has left.
+
+    Whoever else may lock the folder can keep us waiting, but not for ever; and there are file
+    systems without locks. Then everything is written all the same, and nothing is removed.
+    """
+    held = _lock(folder)
+    if held:
+        remove_drafts(folder)
+    try:
+        yield
+    finally:
+        if held:
+            fcntl.flock(folder, fcntl.LOCK_UN)
+
+
+def _lock(folder: int) -> bool:
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.01)
+        except OSError:
+            return False
+
+
 def _keep_old(folder: int) -> None:
     """Give whatever is called ``result.json`` a name in the history, following nothing."""
     stamp = _stamp()
     history = _open_history(folder, stamp)
     try:
-        # A second name first: the result stays in its place until the new one replaces it.
         with contextlib.suppress(FileNotFoundError):
             try:
-                os.link(
-                    RESULT_FILE,
-                    f"{stamp}.json",
-                    src_dir_fd=folder,
-                    dst_dir_fd=history,
-                    follow_symlinks=False,
-                )
-            except FileNotFoundError:
-                raise
-            except OSError:  # a folder, or a file system without hard links
-                os.rename(RESULT_FILE, f"{stamp}.json", src_dir_fd=folder, dst_dir_fd=history)
+                _give_name(folder, history, f"{stamp}.json")
+            except FileExistsError:  # the clock was set back, to the microsecond
+                _give_name(folder, history, f"{stamp}-{secrets.token_hex(8)}.json")
     finally:
         os.close(history)
+
+
+def _give_name(folder: int, history: int, name: str) -> None:
+    """Name the result in the history; it stays in its place until a new one replaces it."""
+    try:
+        os.link(RESULT_FILE, name, src_dir_fd=folder, dst_dir_fd=history, follow_symlinks=False)
+    except OSError as error:
+        # A folder, or a file system without hard links. Where there is only no room for a second
+        # name, there is none for a new result either, and the old one must not go.
+        if error.errno not in _NO_SECOND_NAME:
+            raise
+        os.rename(RESULT_FILE, name, src_dir_fd=folder, dst_dir_fd=history)
 
 
 def _clear_way(folder: int, name: str) -> None:

@@ -22,8 +22,8 @@ import msgspec
 from srh.context import DataSpec, Partition
 from srh.environment import clean_environment
 from srh.errors import FormatError, SrhError
+from srh.evaluation import nurseries
 from srh.evaluation.child import NO_PROCESSES
-from srh.evaluation.nurseries import discard, nursery
 from srh.evaluation.outcomes import judge_end
 from srh.evaluation.protocol import EvaluationResult, Request, Usage, read_result
 from srh.evaluation.provenance import describe, digest_data
@@ -143,7 +143,7 @@ def run_request(
     if source.kind in CODE_KINDS and request.sandbox == "full":
         require_sandbox()
     provenance = describe(request, source, data=data, task=task)
-    with _run_folder() as folder:
+    with nurseries.evaluation(), _run_folder() as folder:
         source.stage(folder / "trial")
         staged = msgspec.structs.replace(request, trial_dir="trial")
         (folder / "in.json").write_bytes(staged.encode())
@@ -182,7 +182,7 @@ def _attempt(
         (folder / "out.json").unlink(missing_ok=True)
         running = None
         try:
-            running = nursery(kind)
+            running = nurseries.nursery(kind)
             ended = supervise(running, order, request.limits)
         except NurseryError as error:
             complaint = str(error)
@@ -191,7 +191,7 @@ def _attempt(
                 return ended, _interpret(ended, request, folder / "out.json")
             complaint = harmless(ended.stderr, _ERROR_CHARS).strip()
         if running is not None:
-            discard(running)
+            nurseries.discard(running)
     return None, EvaluationResult.failed("harness", complaint, request.metrics)
 
 

@@ -22,7 +22,7 @@ from srh.sandbox.messages import receive_message, send_message
 _PYTHON: Final = (sys.executable, "-s", "-P", "-m", "srh.sandbox.template")
 _START_S: Final = 120.0
 _FORK_S: Final = 30.0
-_END_S: Final = 5.0
+_END_S: Final = 1.0
 
 
 class NurseryError(HarnessError):
@@ -107,24 +107,28 @@ class Nursery:
             except OSError as error:
                 ours.close()
                 raise NurseryError(f"no process can be started ({error.strerror})") from error
+        self._control = ours
         self._asking = Asking(ours)
-        try:
-            self._await_ready(ours)
-        except BaseException:
-            self.close()
-            raise
+        self._ready = False
+        self._becoming_ready = threading.Lock()
 
     def fork(self, order: Order) -> Forked:
         """Have the template fork a process.
 
         Raises:
-            NurseryError: It is gone, or cannot.
+            NurseryError: It does not start, is gone, or cannot.
         """
+        with self._becoming_ready:
+            if not self._ready:
+                self._await_ready()
         return self._asking.fork(order)
 
     def close(self) -> None:
         """End the template, and with it all that it has forked."""
-        self._asking.close()
+        if not self._ready:
+            self._process.kill()  # somebody may be waiting for it
+        with self._becoming_ready:
+            self._asking.close()
         try:
             self._process.wait(_END_S)
         except subprocess.TimeoutExpired:
@@ -138,17 +142,18 @@ class Nursery:
         """Whether the template runs."""
         return self._process.poll() is None
 
-    def _await_ready(self, control: socket.socket) -> None:
-        control.settimeout(_START_S)
+    def _await_ready(self) -> None:
+        self._control.settimeout(_START_S)
         try:
-            ready = receive_message(control)
+            ready = receive_message(self._control)
+            self._control.settimeout(None)
         except (OSError, ValueError) as error:
             raise NurseryError(f"a template does not start ({error})") from error
         if ready is None:
             assert self._process.stderr is not None  # noqa: S101 - it is a pipe
             said = self._process.stderr.read(4096).decode("utf-8", "replace").strip()
             raise NurseryError(f"a template ended while it started: {said[-2000:]}")
-        control.settimeout(None)
+        self._ready = True
 
 
 class Asking:

@@ -215,6 +215,20 @@ def _signal_group(leader: int, number: int) -> None:
             os.kill(leader, number)
 
 
+def _end_with(owner: int) -> None:
+    """End this process soon after its owner has, though it is importing.
+
+    The kernel would do it when the thread ends that has started us, which need not live so long.
+    """
+
+    def look(*_: object) -> None:
+        if os.getppid() != owner:
+            os._exit(1)
+
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, _LOOK_S, _LOOK_S)
+
+
 def main(descriptor: int, prepare: list[str], *, scratch: bool) -> None:
     """Be a template until the owner is gone.
 
@@ -225,15 +239,18 @@ def main(descriptor: int, prepare: list[str], *, scratch: bool) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for the owner, who will tell
     control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=descriptor)
+    _end_with(os.getppid())
     mounted = scratch and mounts.take_mounts()
     if scratch and not (mounted and mounts.hide_reading()):
-        traces.settle(grant.path for grant in system_grants() if traces.is_noted(grant.path))
+        traces.settle(grant.path for grant in system_grants())
     for name in prepare:
         function(name)()
     lockdown.prepare(contestants=scratch)
     gc.collect()
     gc.freeze()
     gc.disable()
+    signal.setitimer(signal.ITIMER_REAL, 0)  # from here on, the loop looks
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
     template = Template(control, mounted=mounted)
     _say(control, {"ready": True})
     template.serve()

@@ -32,7 +32,7 @@ def settle(paths: Iterable[str]) -> int:
     """
     due = time.time() - _DAY_S
     read = 0
-    pending = list(dict.fromkeys(paths))
+    pending = [path for path in dict.fromkeys(paths) if _is_noted(path)]
     while pending:
         path = pending.pop()
         with suppress(OSError):  # unreadable for us, so unreadable for a contestant
@@ -45,9 +45,12 @@ def settle(paths: Iterable[str]) -> int:
     return read
 
 
-def is_noted(path: str) -> bool:
+def _is_noted(path: str) -> bool:
     """Tell whether the file system of ``path`` notes when its files are read."""
-    return not os.statvfs(path).f_flag & _NOT_NOTED
+    try:
+        return not os.statvfs(path).f_flag & _NOT_NOTED
+    except OSError:  # not there
+        return False
 
 
 def _listed(folder: str) -> list[str]:
