@@ -43,7 +43,43 @@ def test_as_json():
     document = json.loads(diagnosis_json(diagnosed(HOLDS, FAILS)))
     assert document["sound"] is False
     assert [finding["status"] for finding in document["findings"]] == ["ok", "failed"]
-    assert document["findings"][1]["meaning"] == "labels could be read"
+    assert document["findings"][1] == {
+        "name": "It fails",
+        "group": "files",
+        "status": "failed",
+        "detail": "done",
+        "meaning": "labels could be read",
+    }
+    summary = document["summary"]
+    assert summary["counts"] == {"ok": 1, "info": 0, "absent": 0, "failed": 1}
+    assert set(summary["versions"]) == {"kernel", "machine", "landlock", "python", "srh"}
+    assert summary["versions"]["landlock"] == landlock.abi()
+
+
+def test_what_need_not_hold_is_no_fault_and_failures_come_last():
+    extra = Check(
+        "It is handy", "optional", lambda: CheckResult("info", "not here", "it is slower")
+    )
+    assert diagnosed(HOLDS, extra).sound
+    lines = printed(FAILS, ABSENT, extra).splitlines()
+    assert lines[:3] == ["files", "  FAILED   It fails", "  absent   It cannot be tried"]
+    assert lines[3:5] == ["optional", "  info     It is handy"]
+    assert [line.partition(":")[0] for line in lines[5:8]] == ["absent", "info", "FAILED"]
+    assert lines[6] == "info: It is handy: not here. This means: it is slower."
+
+
+def test_one_group_only_and_the_platform_always():
+    ended = CliRunner().invoke(app, ["doctor", "--json", "--only", "optional"])
+    assert ended.exit_code == 0, ended.output
+    groups = [finding["group"] for finding in json.loads(ended.stdout)["findings"]]
+    assert (groups[0], set(groups[1:])) == ("platform", {"optional"})
+
+
+def test_an_unknown_group_is_refused_with_those_that_there_are():
+    ended = CliRunner().invoke(app, ["doctor", "--only", "outcome"])
+    assert ended.exit_code == 2
+    assert "no such group of checks (did you mean 'outcomes'?)" in ended.output
+    assert "same numbers" in ended.output
 
 
 def test_the_command_exits_with_1_where_a_protection_is_missing(monkeypatch):

@@ -306,16 +306,29 @@ def check(
 
 
 @app.command()
-def doctor(as_json: Json = False) -> None:
+def doctor(
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GROUP", help="Run the checks of this group only. Can be repeated."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """Try out whether this machine confines code.
 
     Everything that a trial's code must not be able to do is tried in a confined process, and in a
-    free one, where it has to succeed. Exit code 1 if something does not hold.
+    free one, where it has to succeed; and whole evaluations: outcomes, limits, forgeries, clean-up.
+    Exit code 1 if something does not hold that code trials need.
     """
     from srh.report.cells import console
-    from srh.report.doctor import diagnose, diagnosis_json, print_diagnosis
+    from srh.report.doctor import (
+        choose_checks,
+        diagnose,
+        diagnosis_json,
+        print_diagnosis,
+        watch,
+    )
 
-    diagnosis = diagnose()
+    diagnosis = diagnose(watch(choose_checks(only or [])))
     if as_json:
         _write(diagnosis_json(diagnosis))
     else:

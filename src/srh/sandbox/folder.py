@@ -19,8 +19,8 @@ def is_overfull(folder: Path, disk_mb: float) -> bool:
     A folder that is a file system of its own is asked as one, which counts what is no longer
     listed, but still open, too.
     """
-    if folder.is_mount():
-        held = os.statvfs(folder)
+    held = _own_file_system(folder)
+    if held is not None:
         too_large = (held.f_blocks - held.f_bfree) * held.f_frsize > disk_mb * 2**20
         return too_large or held.f_files - held.f_ffree > MOST_FILES
     room = disk_mb * 2**20
@@ -45,3 +45,18 @@ def is_overfull(folder: Path, disk_mb: float) -> bool:
         except OSError:  # made unreadable, or its path too long: what cannot be counted is too much
             return True
     return False
+
+
+def _own_file_system(folder: Path) -> os.statvfs_result | None:
+    """Return the state of the file system that a folder is, or None if it is a part of another."""
+    try:
+        # Through a descriptor: it may be taken away meanwhile, and then another one is there.
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        if os.fstat(descriptor).st_dev == folder.parent.stat().st_dev:
+            return None
+        return os.fstatvfs(descriptor)
+    finally:
+        os.close(descriptor)

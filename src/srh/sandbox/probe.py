@@ -6,7 +6,6 @@ same in a free process, where it has to succeed: so each check can fail.
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import select
@@ -14,17 +13,20 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+import weakref
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from srh.sandbox import landlock, lockdown
 from srh.sandbox.conformance.attempt import ATTEMPTS, Attempt
 from srh.sandbox.conformance.base import bounds, facilities, files, processes
+from srh.sandbox.conformance.check import Check, CheckResult, Status, run_side_by_side
+from srh.sandbox.conformance.optional import HOLDS, MEANINGS, TRIES
 
 __all__ = [
     "CHECKS",
@@ -37,9 +39,8 @@ __all__ = [
     "processes",
     "require_sandbox",
     "run_checks",
+    "runs",
 ]
-
-Status = Literal["ok", "failed", "absent"]
 
 _TIMEOUT_S: Final = 60.0
 _DEATH_S: Final = 2.0
@@ -60,38 +61,9 @@ _MEANINGS: Final = {
     "facilities": "a trial could reach parts of the kernel that nobody guards here",
     "foreign calls": "a trial could get around the filter of system calls",
     "limits": "a trial could use up the machine",
+    "optional": "a comfort is missing that no score rests on",
     "clean-up": "trials could go on running after srh was ended",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class CheckResult:
-    """How a check came out.
-
-    Attributes:
-        status: ``ok``: it holds; ``failed``: it does not; ``absent``: it could not be tried here.
-        detail: What was seen.
-        meaning: What follows from it; empty if it holds, or if nothing follows.
-    """
-
-    status: Status
-    detail: str
-    meaning: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One named check.
-
-    Attributes:
-        name: What is to hold, in words.
-        group: What it belongs to.
-        run: Finds out whether it holds.
-    """
-
-    name: str
-    group: str
-    run: Callable[[], CheckResult]
 
 
 def require_sandbox() -> None:
@@ -105,22 +77,29 @@ def require_sandbox() -> None:
         raise lockdown.unavailable(missing)
 
 
-def run_checks(checks: Sequence[Check] | None = None) -> Iterator[tuple[Check, CheckResult]]:
-    """Run checks one after the other and yield each with its result.
+def run_checks(
+    checks: Sequence[Check] | None = None, *, jobs: int = 1
+) -> Iterator[tuple[Check, CheckResult]]:
+    """Run checks and yield each with its result, in their order.
 
     Where the protections themselves are missing only the checks of the platform are run, and the
     others are absent.
 
     Args:
-        checks: Which; None: all.
+        checks: Which; None: all of the sandbox's own.
+        jobs: How many at a time.
     """
     missing = lockdown.missing_protections()
-    for check in CHECKS if checks is None else checks:
-        if missing and check.group != "platform":
+    chosen = CHECKS if checks is None else checks
+    if not missing:
+        yield from run_side_by_side(chosen, jobs)
+        return
+    for check in chosen:
+        if check.group == "platform":
+            yield check, check.run()
+        else:
             meaning = _MEANINGS["platform"]
             yield check, CheckResult("absent", "not tried: a protection is missing", meaning)
-        else:
-            yield check, check.run()
 
 
 def _check_protections() -> CheckResult:
@@ -134,13 +113,13 @@ def _check_protections() -> CheckResult:
 def _check_attempt(attempt: Attempt) -> CheckResult:
     """Make an attempt in a free process, then in a locked-down one."""
     with _stage() as setting:
-        free = _base.make(attempt, "free", setting)
+        free = _base().make(attempt, "free", setting)
     if free.startswith("not applicable"):
         return CheckResult("absent", free)
     if free not in attempt.free_endings:
         return CheckResult("absent", f"a free process cannot do it either here ({free})")
     with _stage() as setting:
-        locked = _base.make(attempt, "locked", setting)
+        locked = _base().make(attempt, "locked", setting)
     if locked in attempt.endings:
         return CheckResult("ok", f"free: {free}, locked down: {locked}")
     wanted = " or ".join(attempt.endings)
@@ -171,24 +150,38 @@ class _Base:
     def stop(self) -> None:
         """End the process, if it runs."""
         if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
+            _end(self._process)
             self._process = None
 
     def _start(self) -> subprocess.Popen[bytes]:
-        self._process = _start("main()", stdin=subprocess.PIPE)
-        atexit.register(self.stop)
+        self._process = _start("base.main()", stdin=subprocess.PIPE)
+        # With the thread whose it is, or with this process.
+        weakref.finalize(self, _end, self._process)
         return self._process
 
 
-_base = _Base()
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.returncode is None:
+        process.kill()
+        process.communicate()
+
+
+_bases = threading.local()
+
+
+def _base() -> _Base:
+    """Return this thread's process: each answers one request at a time."""
+    if not hasattr(_bases, "own"):
+        _bases.own = _Base()
+    found: _Base = _bases.own
+    return found
 
 
 def _start(call: str, *arguments: str, stdin: int) -> subprocess.Popen[bytes]:
     """Start a process of ours, with the modules that we have, in an environment of its own."""
     package = str(Path(__file__).resolve().parents[2])
     program = f"import sys; sys.path.append({package!r})"
-    program += f"; from srh.sandbox.conformance import base; base.{call}"
+    program += f"; from srh.sandbox.conformance import base, optional; {call}"
     one = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
     return subprocess.Popen(  # noqa: S603 - the command is ours
@@ -224,7 +217,7 @@ def _check_end_with_parent() -> CheckResult:
     """Kill the parent of a locked-down process; the process has to go too."""
     meaning = _MEANINGS["clean-up"]
     with _stage() as setting:
-        parent = _start("linger(sys.argv[1])", setting, stdin=subprocess.DEVNULL)
+        parent = _start("base.linger(sys.argv[1])", setting, stdin=subprocess.DEVNULL)
         with parent:
             assert parent.stdout is not None  # noqa: S101 - it is a pipe
             line = parent.stdout.readline().strip()
@@ -232,15 +225,33 @@ def _check_end_with_parent() -> CheckResult:
         if not line.isdigit():
             return CheckResult("failed", "the process did not start", meaning)
         started = time.monotonic()
-        while _runs(int(line)) and time.monotonic() - started < _DEATH_S:
+        while runs(int(line)) and time.monotonic() - started < _DEATH_S:
             time.sleep(0.01)
-        if _runs(int(line)):
+        if runs(int(line)):
             os.kill(int(line), signal.SIGKILL)
             return CheckResult("failed", f"it runs {_DEATH_S:g} s after its parent", meaning)
     return CheckResult("ok", f"it ended within {time.monotonic() - started:.2f} s")
 
 
-def _runs(pid: int) -> bool:
+def _try_optional(name: str) -> CheckResult:
+    """Try a protection that is not needed, in a process of its own."""
+    with (
+        tempfile.TemporaryDirectory(prefix="srh-check-") as folder,
+        _start("optional.main()", name, folder, stdin=subprocess.DEVNULL) as process,
+    ):
+        try:
+            said, _ = process.communicate(timeout=_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            said = b""
+    seen = said.decode(errors="replace") or "it could not be tried"
+    if seen.startswith(HOLDS):
+        return CheckResult("ok", seen.removeprefix(HOLDS))
+    return CheckResult("info", f"not here: {seen}", MEANINGS[name])
+
+
+def runs(pid: int) -> bool:
+    """Tell whether a process runs; one that has only not been waited for does not."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
@@ -255,5 +266,9 @@ CHECKS: Final[tuple[Check, ...]] = (
         for attempt in ATTEMPTS.values()
     ),
     Check("It ends with its parent, even by kill -9", "clean-up", _check_end_with_parent),
+    *(
+        Check((try_.__doc__ or name).removesuffix("."), "optional", partial(_try_optional, name))
+        for name, try_ in TRIES.items()
+    ),
 )
 """Every check, in the order in which they are run and shown."""
