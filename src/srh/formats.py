@@ -7,6 +7,7 @@ NaN and infinities, unknown fields with a suggestion, and more than the first mi
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import math
 import tomllib
@@ -155,6 +156,7 @@ def _check_fields(kind: Any, value: Mapping[str, Any], path: str, problems: list
             problems.append(f"{prefix}{name}: required field is missing")
 
 
+@functools.cache
 def _fields(kind: Any) -> dict[str, tuple[Any, bool]]:
     """Return name -> (type, required) of a Struct or dataclass."""
     if issubclass(kind, msgspec.Struct):

@@ -51,9 +51,7 @@ def main() -> int:
     finish_memory(limits)
     channel.send(b"R")  # from here on, whatever goes wrong is the trial's doing
     try:
-        cls = load_class(staged, "model", "Model")
-        require_methods(cls, METHODS)
-        _serve(channel, cls, saved)
+        _serve(channel, staged, saved)
     except EOFError:
         raise
     except BaseException as error:  # noqa: BLE001 - SystemExit and the like are failures too
@@ -62,11 +60,15 @@ def main() -> int:
     return 0
 
 
-def _serve(channel: Channel, cls: Any, saved: Path) -> None:
-    """Answer commands: ``fit``, ``load`` and ``predict``."""
+def _serve(channel: Channel, staged: Path, saved: Path) -> None:
+    """Answer commands: ``fit``, ``load`` and ``predict``; the first has the code imported."""
+    cls: Any = None
     model: Any = None
     while True:
         command, given = channel.receive()
+        if cls is None:
+            cls = load_class(staged, "model", "Model")
+            require_methods(cls, METHODS)
         if command["do"] == "fit":
             model = cls()
             model.fit(_table(command, given[0]), _array(given[1], [command["rows"]]))

@@ -8,19 +8,20 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 import msgspec
 
-from srh.context import Dataset, load_dataset
+from srh.context import load_dataset
 from srh.errors import HarnessError, SrhError
+from srh.evaluation.contestants import Contestants
 from srh.evaluation.formula_trial import FormulaContender
+from srh.evaluation.model_trial import ModelContender
 from srh.evaluation.protocol import EvaluationResult, Request, Usage, read_request
 from srh.evaluation.provenance import describe, digest_data
 from srh.evaluation.scorer import TrialFailedError, score
-from srh.files import read_regular, remove_tree
+from srh.files import read_regular
 from srh.formats import pretty_json
 from srh.metrics import require_known
 from srh.project import TASK_FILE
@@ -107,11 +108,8 @@ def evaluate_request(request: Request, folder: Path) -> EvaluationResult:
     request = msgspec.structs.replace(request, data=spec)
     source = read_source(folder / request.trial_dir)
     provenance = describe(request, source, data=digest_data(data_path))
-    dataset = load_dataset(data_path, spec)  # the task's, so the trial need not pay for them
-    if source.kind not in CODE_KINDS:
-        limit_memory(request.limits)
     try:
-        result = _score(request, source, dataset, data_path)
+        result = _score(request, source, data_path)
     except TrialFailedError as failure:
         result = EvaluationResult.failed(
             failure.outcome, str(failure), request.metrics, reported=failure.reported
@@ -126,33 +124,31 @@ def evaluate_request(request: Request, folder: Path) -> EvaluationResult:
     return dataclasses.replace(result, usage=usage, provenance=provenance)
 
 
-def _score(
-    request: Request, source: TrialSource, dataset: Dataset, data_path: Path
-) -> EvaluationResult:
+def _score(request: Request, source: TrialSource, data_path: Path) -> EvaluationResult:
     if source.kind == "formula":
-        (content,) = source.files.values()
-        return score(request, dataset, FormulaContender(content, request, dataset))
+        return _score_formula(request, source, data_path)
     if source.kind == "model":
-        return _score_model(request, source, dataset, data_path)
+        return _score_model(request, source, data_path)
     raise TrialFailedError("error", f"{source.kind} trials cannot be evaluated by this version")
 
 
-def _score_model(
-    request: Request, source: TrialSource, dataset: Dataset, data_path: Path
-) -> EvaluationResult:
-    from srh.evaluation.model_trial import ModelContender
+def _score_formula(request: Request, source: TrialSource, data_path: Path) -> EvaluationResult:
+    dataset = load_dataset(data_path, request.data)
+    limit_memory(request.limits)  # the data are the task's: the trial need not pay for them
+    (content,) = source.files.values()
+    return score(request, dataset, FormulaContender(content, request, dataset))
 
-    folder = Path(tempfile.mkdtemp(prefix="contestants-")).resolve()
+
+def _score_model(request: Request, source: TrialSource, data_path: Path) -> EvaluationResult:
+    contestants = Contestants(source, request, Asking.inherited(GIVEN), data_path)
     try:
-        data = data_path.resolve()
-        # What lies beside the data is not for contestants, unless it is where they live.
-        withheld = data if folder.is_relative_to(data.parent) else data.parent
-        nursery = Asking.inherited(GIVEN)
-        contender = ModelContender(source, request, dataset, folder, nursery, (withheld,))
+        contender = ModelContender(request, contestants)
+        dataset = load_dataset(data_path, request.data)
+        contender.take(dataset)
         result = score(request, dataset, contender)
-        return dataclasses.replace(result, usage=contender.usage())
+        return dataclasses.replace(result, usage=contestants.usage())
     finally:
-        remove_tree(folder)
+        contestants.close()
 
 
 def _usage(started: float, held: int | None) -> Usage:

@@ -53,8 +53,11 @@ class Talk:
         self.ready = False
 
     def set_up(self, setup: dict[str, Any]) -> None:
-        """Have the contestant bind itself, and import the trial's code."""
+        """Tell the contestant all that it needs to bind itself."""
         self._command(setup)
+
+    def await_ready(self) -> None:
+        """Return when it has bound itself; from here on the trial's code runs."""
         self._expect(b"R")
         self.ready = True
 

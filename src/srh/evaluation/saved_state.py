@@ -23,7 +23,12 @@ class _Budget:
 
 
 def copy_state(source: Path, target: Path, limits: Limits) -> None:
-    """Copy a folder that untrusted code has made, following nothing.
+    """Copy what is in a folder that untrusted code has made, following nothing.
+
+    Args:
+        source: The folder.
+        target: Where to; an empty folder, or none.
+        limits: `disk_mb` counts.
 
     Raises:
         TrialFailedError: It is missing, or holds anything but regular files and folders, or more
@@ -42,7 +47,7 @@ def copy_state(source: Path, target: Path, limits: Limits) -> None:
 def _copy_folder(folder: int, target: Path, budget: _Budget, depth: int) -> None:
     if depth > _DEEPEST:
         raise FileRefusedError(f"folders are nested more than {_DEEPEST} deep")
-    target.mkdir(mode=0o700)
+    target.mkdir(mode=0o700, exist_ok=depth == 0)
     for name in os.listdir(folder):
         budget.files -= 1
         if budget.files < 0:

@@ -106,6 +106,8 @@ class Child:
         self._ending: dict[str, Any] | None = None
         self._template_died = False
         self._still = False
+        self._dismissed = False
+        self._closed = False
         self._selector = selectors.DefaultSelector()
         try:
             self._process = nursery.fork(order)
@@ -132,9 +134,32 @@ class Child:
         traceback: TracebackType | None,
     ) -> None:
         try:
+            self.end()
+        except NurseryError:
+            if error is None:
+                raise
+
+    def dismiss(self) -> None:
+        """Have it killed, as it is no longer needed, and do not wait until it is gone."""
+        if not self._dismissed and not hasattr(self, "ended"):
+            self._dismissed = True
+            self._say(b"K")
+
+    def end(self) -> None:
+        """End it if it has not ended, wait until it is gone, and set `ended`.
+
+        Raises:
+            NurseryError: Its template has died.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        try:
             # A channel closes a moment before its process has ended.
             gone = self._channel is not None and self._channel.gone
-            killed = self._stopped is None and not self._has_ended(_LINGER_S if gone else 0.0)
+            killed = self._dismissed or (
+                self._stopped is None and not self._has_ended(_LINGER_S if gone else 0.0)
+            )
             if self._ending is None:
                 self._say(b"K")
                 self._has_ended(_DEATH_S, whatever=True)
@@ -142,9 +167,7 @@ class Child:
         finally:
             self._close()
         if self._ending is None:
-            if error is None:
-                raise NurseryError("the template ended before a process that it had forked")
-            return
+            raise NurseryError("the template ended before a process that it had forked")
         if self._ending["overfull"] and self._stopped is None:
             self._stopped = "disk"
         self.ended = Ended(

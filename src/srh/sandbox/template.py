@@ -31,6 +31,7 @@ from typing import Any, Final
 from srh.sandbox import lockdown, mounts, traces
 from srh.sandbox.folder import is_overfull
 from srh.sandbox.forked import become, function
+from srh.sandbox.kernel import collapse_memory
 from srh.sandbox.messages import receive_message, send_message
 from srh.sandbox.readable import system_grants
 
@@ -248,6 +249,7 @@ def main(descriptor: int, prepare: list[str], *, scratch: bool) -> None:
     lockdown.prepare(contestants=scratch)
     gc.collect()
     gc.freeze()
+    collapse_memory()
     gc.disable()
     signal.setitimer(signal.ITIMER_REAL, 0)  # from here on, the loop looks
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
