@@ -10,9 +10,6 @@ from typing import Final
 
 _MODULES: Final = (
     "importlib.metadata",
-    "scipy.linalg",
-    "scipy.optimize",
-    "scipy.special",
     "srh.engine",
     "srh.evaluation.child",
     "srh.evaluation.formula_trial",

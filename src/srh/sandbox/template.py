@@ -249,7 +249,8 @@ def main(descriptor: int, prepare: list[str], *, scratch: bool) -> None:
     lockdown.prepare(contestants=scratch)
     gc.collect()
     gc.freeze()
-    collapse_memory()
+    if scratch:  # those of formulas are small
+        collapse_memory()
     gc.disable()
     signal.setitimer(signal.ITIMER_REAL, 0)  # from here on, the loop looks
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
