@@ -58,6 +58,18 @@ MODELS = {
     "gradient boosting": "HistGradientBoostingRegressor(max_iter=30)",
     "forest": "RandomForestRegressor(n_estimators=20, random_state=0)",
 }
+FORKS = """
+import os, statistics, time
+times = []
+for _ in range(41):
+    started = time.perf_counter()
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    times.append(time.perf_counter() - started)
+print(statistics.median(times))
+"""
 BUSY = MODEL.format(model="Ridge()").replace(
     "    def predict",
     "        while __import__('time').process_time() < 1.0: pass\n\n    def predict",
@@ -134,15 +146,15 @@ class Bench:
 
         return run
 
-    def bare_fork(self, kind: str) -> Callable[[], None]:
-        """Return: a template forks a process that does nothing, and it is waited for."""
-        order = Order(entry="gc:isenabled", cwd=self.folder, environment=clean_environment())
-        return lambda: check(supervise(nursery(kind), order, Limits()).stopped is None)
-
-
-def check(holds: bool) -> None:
-    if not holds:
-        raise SystemExit("a measured process was stopped")
+    def bare_fork(self, kind: str) -> float:
+        """Return the seconds of fork and wait, median, in a process like the template."""
+        order = Order(
+            entry="builtins:exec",
+            arguments=(FORKS,),
+            cwd=self.folder,
+            environment=clean_environment(),
+        )
+        return float(supervise(nursery(kind), order, Limits()).stdout)
 
 
 def medians(works: dict[str, Callable[[], None]], rounds: int) -> dict[str, float]:
@@ -226,15 +238,17 @@ def main() -> None:
         cold_times = medians(cold, COLD_ROUNDS)
         show("cold", cold_times, small)
         warm = {
-            "bare fork and wait, template of models": bench.bare_fork("code"),
-            "bare fork and wait, template of formulas": bench.bare_fork("formula"),
             "formula trial, warm": bench.warm("formula"),
         }
         warm |= {f"{model} trial, warm": bench.warm(model) for model in MODELS}
         warm |= {
             f"{model}, its own work in this process": bench.own_work(model) for model in MODELS
         }
-        warm_times = medians(warm, ROUNDS)
+        bare = {
+            "bare fork and wait, template of models": bench.bare_fork("code"),
+            "bare fork and wait, template of formulas": bench.bare_fork("formula"),
+        }
+        warm_times = bare | medians(warm, ROUNDS)
         show("warm", warm_times, "bare fork and wait, template of models")
         conclude(cold_times, warm_times)
         show_throughput("busy models, trials per second, 1 and 2 jobs", bench.warm("busy"), 8)

@@ -19,7 +19,7 @@ from srh.evaluation.contestants import Contestants
 from srh.evaluation.formula_trial import FormulaContender
 from srh.evaluation.model_trial import ModelContender
 from srh.evaluation.protocol import EvaluationResult, Request, Usage, read_request
-from srh.evaluation.provenance import describe, digest_data
+from srh.evaluation.provenance import digest_data
 from srh.evaluation.scorer import TrialFailedError, score
 from srh.files import read_regular
 from srh.formats import pretty_json
@@ -41,19 +41,20 @@ NO_PROCESSES = 3
 _SCORERS_DISK_MB = 2.0**20
 
 
-def run(request_name: str, result_name: str) -> int:
+def run(request_name: str, result_name: str, data: str) -> int:
     """Evaluate one request in this process, which gives up what that does not take.
 
     Args:
         request_name: File of the request; its folder is where relative paths count from.
         result_name: File of the result to write; its folder is the only one that is written.
+        data: Digest of the data file as the asker knows it.
 
     Returns:
         The exit code. 0: there is a result, a failed trial's included; otherwise standard error
         says why there is none.
     """
     try:
-        _evaluate(Path(request_name).resolve(), Path(result_name).resolve())
+        _evaluate(Path(request_name).resolve(), Path(result_name).resolve(), data)
     except NurseryError as error:
         sys.stderr.write(f"{error}\n")
         return NO_PROCESSES
@@ -63,21 +64,21 @@ def run(request_name: str, result_name: str) -> int:
     return 0
 
 
-def _evaluate(request_path: Path, result_path: Path) -> None:
+def _evaluate(request_path: Path, result_path: Path, data: str) -> None:
     request = read_request(read_regular(request_path, REQUEST_LIMIT), request_path.name)
-    _bind(request, request_path.parent, result_path.parent)
-    result = evaluate_request(request, request_path.parent)
+    source = read_source(request_path.parent / request.trial_dir)
+    _bind(request, source, request_path.parent, result_path.parent)
+    result = evaluate_request(request, source, request_path.parent, data)
     try:
         result_path.write_bytes(pretty_json(result))  # nobody reads it before this process ends
     except OSError as error:
         raise HarnessError(f"{result_path}: cannot be written ({error.strerror})") from error
 
 
-def _bind(request: Request, folder: Path, results: Path) -> None:
+def _bind(request: Request, source: TrialSource, folder: Path, results: Path) -> None:
     """Give up what judging does not take."""
     data = (folder / request.dataset_path).resolve()
     beside = data.parent / TASK_FILE
-    source = read_source(folder / request.trial_dir)
     limits = request.limits
     if source.kind in CODE_KINDS:
         # Its contestants have the trial's limits; it waits for them, and copies what they save.
@@ -88,16 +89,19 @@ def _bind(request: Request, folder: Path, results: Path) -> None:
     use_threads(limits.threads)
 
 
-def evaluate_request(request: Request, folder: Path) -> EvaluationResult:
+def evaluate_request(
+    request: Request, source: TrialSource, folder: Path, data: str
+) -> EvaluationResult:
     """Evaluate a request in this process, within its memory limit.
 
     Args:
         request: What is asked.
+        source: The trial's source.
         folder: Folder from which relative paths count.
+        data: Digest that the data file has to have.
 
     Raises:
-        SrhError: The request, the data or the trial's folder cannot be used; a trial that fails
-            is a result instead.
+        SrhError: The request or the data cannot be used; a trial that fails is a result instead.
     """
     started, held = time.monotonic(), memory_status("VmRSS")
     require_known(request.metrics)
@@ -106,8 +110,10 @@ def evaluate_request(request: Request, folder: Path) -> EvaluationResult:
     spec = request.data or declared_data(data_path)
     # What the numbers rest on includes how the data were read, whoever said it.
     request = msgspec.structs.replace(request, data=spec)
-    source = read_source(folder / request.trial_dir)
-    provenance = describe(request, source, data=digest_data(data_path))
+    if digest_data(data_path) != data:
+        raise HarnessError(
+            f"{data_path}: the data changed while the trial was evaluated; run it again"
+        )
     try:
         result = _score(request, source, data_path)
     except TrialFailedError as failure:
@@ -121,7 +127,7 @@ def evaluate_request(request: Request, folder: Path) -> EvaluationResult:
             "memory", f"{message}: {detail}" if detail else message, request.metrics
         )
     usage = result.usage or _usage(started, held)
-    return dataclasses.replace(result, usage=usage, provenance=provenance)
+    return dataclasses.replace(result, usage=usage)
 
 
 def _score(request: Request, source: TrialSource, data_path: Path) -> EvaluationResult:

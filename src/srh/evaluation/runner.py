@@ -147,16 +147,9 @@ def run_request(
         source.stage(folder / "trial")
         staged = msgspec.structs.replace(request, trial_dir="trial")
         (folder / "in.json").write_bytes(staged.encode())
-        ended, result = _attempt(request, source, folder)
+        ended, result = _attempt(request, source, data, folder)
         if result.outcome == "signal":
-            ended, result = _attempt(request, source, folder)
-    if result.provenance is not None and result.provenance.data != data:
-        result = EvaluationResult.failed(
-            "harness",
-            f"{request.dataset_path}: the data changed while the trial was evaluated; run it again",
-            request.metrics,
-            usage=result.usage,
-        )
+            ended, result = _attempt(request, source, data, folder)
     cap = int(request.limits.output_kb * 1024)
     return Evaluation(
         result=dataclasses.replace(result, provenance=provenance),
@@ -166,13 +159,13 @@ def run_request(
 
 
 def _attempt(
-    request: Request, source: TrialSource, folder: Path
+    request: Request, source: TrialSource, data: str, folder: Path
 ) -> tuple[Ended | None, EvaluationResult]:
     """Have a scorer evaluate the request; a nursery that fails is replaced once."""
     kind: Literal["formula", "code"] = "code" if source.kind in CODE_KINDS else "formula"
     order = Order(
         entry="srh.evaluation.child:run",
-        arguments=("in.json", "out.json"),
+        arguments=("in.json", "out.json", data),
         cwd=folder,
         environment=clean_environment() | {"TMPDIR": str(folder)},
         nursery=kind == "code",

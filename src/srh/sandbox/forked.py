@@ -8,6 +8,7 @@ import importlib
 import os
 import resource
 import signal
+import socket
 import sys
 import tempfile
 import traceback
@@ -18,18 +19,19 @@ from srh.sandbox.kernel import close_others
 from srh.sandbox.layers import prepared_descriptors
 from srh.sandbox.limits import die_with_parent
 from srh.sandbox.lockdown import reseed
+from srh.sandbox.messages import receive_message
 
 GIVEN: Final = 3
 """Descriptor of what a forked process was given beyond the standard ones: its channel, or the
 socket on which it asks for processes itself."""
 
 
-def become(request: dict[str, Any], passed: list[int], template: int) -> None:
-    """Turn the process that was just forked into the one that was asked for. Does not return.
+def become(end: socket.socket, template: int) -> None:
+    """Turn the process that was just forked into the one that will be asked for. Does not return.
 
     Args:
-        request: What was asked for (see ``nursery.Order``).
-        passed: Descriptors that came with it.
+        end: Where the request comes (see ``nursery.Order``), with the descriptors that belong to
+            it.
         template: Process id of the template.
     """
     code = 1
@@ -38,6 +40,11 @@ def become(request: dict[str, Any], passed: list[int], template: int) -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()
         die_with_parent(template)
+        close_others((0, 1, 2, end.fileno(), *prepared_descriptors()))
+        message = receive_message(end)
+        if message is None:
+            os._exit(0)
+        request, passed = message
         _arrange(passed)
         if request["apart"]:
             _go_apart()
@@ -79,7 +86,7 @@ def _go_apart() -> None:
 def _arrange(passed: list[int]) -> None:
     """Put descriptors where they are expected, and close all others."""
     kept = prepared_descriptors()
-    first = max(*passed, *kept, GIVEN) + 1
+    first = max(*passed, *kept, GIVEN) + 1  # none of them is in the way of another
     spare = [os.dup2(descriptor, first + place) for place, descriptor in enumerate(passed)]
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     for place, descriptor in enumerate(spare, start=1):

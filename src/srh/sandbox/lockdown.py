@@ -163,7 +163,6 @@ def lock_scorer(
     except FileNotFoundError as error:
         raise HarnessError(f"what is to be evaluated is missing: {error}") from error
     close_others((*keep, *layers))
-    reseed()
     if bound:
         _bind("scorer", layers, limits)
     else:

@@ -1,10 +1,11 @@
 """The template: a clean process from which others are forked, with their imports already done.
 
-``python -m srh.sandbox.template DESCRIPTOR MODULE:FUNCTION [scratch]`` calls the function, which
-imports and warms up, and then forks a process for each request on the descriptor. Nothing that a
-trial made, no label and no key ever comes near it: a request says which of our functions to run and
-where, and brings descriptors that it passes on unread. It has one thread, which forks, and which
-lives as long as it does; so the kernel ends what was forked when it ends (see ``forked``).
+``python -m srh.sandbox.template DESCRIPTOR MODULE:FUNCTION,… [scratch]`` calls the functions, which
+import and warm up, and then has a process for each request on the descriptor: one that it has
+forked beforehand, while nothing else was to do. Nothing that a trial made, no label and no key ever
+comes near it: a request says which of our functions to run and where, and brings descriptors that
+are passed on unread. It has one thread, which forks, and which lives as long as it does; so the
+kernel ends what was forked when it ends (see ``forked``).
 
 Each request brings a *line* of its own, a socket on which the asker is told how the process ended
 and can ask to stop or end it. When the asker is gone, his line closes, and the process is killed.
@@ -30,10 +31,11 @@ from typing import Any, Final
 
 from srh.sandbox import lockdown, mounts, traces
 from srh.sandbox.folder import is_overfull
-from srh.sandbox.forked import become, function
+from srh.sandbox.forked import function
 from srh.sandbox.kernel import collapse_memory
 from srh.sandbox.messages import receive_message, send_message
 from srh.sandbox.readable import system_grants
+from srh.sandbox.spares import Spares
 
 _LOOK_S: Final = 0.5  # how often to look whether the parent lives, should its end not show itself
 _STANDSTILL_S: Final = 0.2
@@ -73,18 +75,24 @@ class Template:
         signal.set_wakeup_fd(waking.fileno(), warn_on_full_buffer=False)
         self._selector.register(self._ended, selectors.EVENT_READ, self._reap)
         self._baseline = _peak_of_nothing()
+        self._spares = Spares()
 
     def serve(self) -> None:
         """Answer requests until the owner is gone; then end all that was forked."""
+        refused = False
         while os.getppid() == self._owner and self._control.fileno() >= 0:
-            for key, _ in self._selector.select(_LOOK_S):
+            refill = self._spares.wanting and not refused
+            events = self._selector.select(0 if refill else _LOOK_S)
+            # While there is something to do, that comes first.
+            refused = refill and not events and not self._spares.refill()
+            for key, _ in events:
                 if key.fileobj.fileno() >= 0:  # type: ignore[union-attr] # not closed meanwhile
                     key.data(key.fileobj)
         for process in self._processes.values():
             _signal_group(process.pid, signal.SIGKILL)
 
     def _answer(self, control: socket.socket) -> None:
-        """Fork what is asked for; an asker that is gone is forgotten."""
+        """Have a process for what is asked; an asker that is gone is forgotten."""
         try:
             message = receive_message(control)
         except (OSError, ValueError):
@@ -96,7 +104,7 @@ class Template:
         line, *passed = descriptors
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=line) as talk:
             try:
-                process = self._fork(request, talk, passed)
+                process = self._make(request, talk, passed)
             except OSError as error:
                 _say(talk, {"refused": f"no process can be made ({error.strerror})"})
             else:
@@ -108,8 +116,8 @@ class Template:
                 for descriptor in passed:
                     os.close(descriptor)
 
-    def _fork(self, request: dict[str, Any], line: socket.socket, passed: list[int]) -> _Process:
-        """Fork one process.
+    def _make(self, request: dict[str, Any], line: socket.socket, passed: list[int]) -> _Process:
+        """Have one process become what is asked for.
 
         Raises:
             OSError: The kernel refuses it, or its scratch folder.
@@ -118,23 +126,22 @@ class Template:
         folder = Path(scratch["folder"]) if scratch is not None and self._mounted else None
         if folder is not None:
             mounts.mount_scratch(folder, scratch["disk_mb"])
-        asking = None
+        request["apart"] = request["apart"] and self._mounted
+        asking = socket.socketpair() if request["nursery"] else None
         try:
-            if request["nursery"]:
-                ours, asking = socket.socketpair()
-                passed = [*passed, asking.fileno()]
-            template = os.getpid()
-            pid = os.fork()
+            theirs = [] if asking is None else [asking[1].fileno()]
+            pid = self._spares.hand_over(request, [*passed, *theirs])
         except OSError:
             if folder is not None:
                 mounts.unmount_scratch(folder)
+            if asking is not None:
+                asking[0].close()
             raise
-        if pid == 0:
-            request["apart"] = request["apart"] and self._mounted
-            become(request, passed, template)
+        finally:
+            if asking is not None:
+                asking[1].close()
         if asking is not None:
-            asking.close()
-            self._selector.register(ours, selectors.EVENT_READ, self._answer)
+            self._selector.register(asking[0], selectors.EVENT_READ, self._answer)
         own = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=line.fileno())
         return _Process(pid, own, folder, 0.0 if scratch is None else scratch["disk_mb"])
 
