@@ -435,7 +435,7 @@ def children_of(pid):
 def scorers_of(pid):
     """Return the processes that the templates of a process have forked, and that work."""
     forked = [child for template in children_of(pid) for child in children_of(template)]
-    return [one for one in forked if "srh-run-" in os.readlink(f"/proc/{one}/cwd")]
+    return [one for one in forked if "srh-run-" in str(Path(f"/proc/{one}/cwd").readlink())]
 
 
 @pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.slow), 2])

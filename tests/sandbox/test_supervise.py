@@ -307,6 +307,8 @@ def test_a_spare_process_that_was_ended_is_not_missed(tmp_path, run, nursery):
     assert len(spares) == 2
     for spare in spares:
         spare.kill()
+    while any(is_running(spare.pid) for spare in spares):
+        time.sleep(0.01)
     assert run("print('still there', flush=True)").stdout == b"still there\n"
     while len(template.children()) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
