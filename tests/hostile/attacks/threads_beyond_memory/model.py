@@ -7,8 +7,8 @@ class Model(Honest):
     def fit(self, X, y):
         over = threading.Event()
         try:
-            for _ in range(300):
+            for _ in range(200):
                 threading.Thread(target=over.wait).start()
         finally:
             over.set()
-        succeeded("300 threads")
+        succeeded("200 threads")
