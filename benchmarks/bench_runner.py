@@ -28,7 +28,7 @@ from srh.sandbox.supervise import supervise
 
 ROUNDS = 15
 COLD_ROUNDS = 5
-GROWTH_TRIALS = 300
+GROWTH_TRIALS = 1000
 FOLD = [(list(range(800)), list(range(800, 1000)))]
 
 MODEL = """

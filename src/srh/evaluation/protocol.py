@@ -141,7 +141,8 @@ class Usage:
         wall_s: Elapsed time in seconds. The parent counts the child's whole life; a child that was
             started by hand, from its request on.
         cpu_s: Processor time in seconds.
-        peak_memory_mb: Largest resident size in MiB; None where it was not seen.
+        peak_memory_mb: Largest resident size in MiB beyond what a process of the template has; None
+            where it was not seen.
     """
 
     wall_s: float
