@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 import msgspec
 
@@ -230,14 +230,9 @@ def _usage(ended: Ended, reported: Usage | None) -> Usage:
 def _run_folder() -> Iterator[Path]:
     """Make a private folder for one run, and remove it afterwards."""
     _remove_abandoned()
-    folder = Path(tempfile.mkdtemp(prefix=_RUN_PREFIX))
+    folder, lock = _locked_folder()
     try:
-        # Held for as long as we live: whoever can take it knows that we do not.
-        draft = folder / f"{_LOCK}.new"
-        with draft.open("wb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            # Under its own name only once it is held: nobody else can take it in between.
-            draft.rename(folder / _LOCK)
+        with lock:
             yield folder.resolve()
     finally:
         # What is left, because somebody was still writing in it, goes with the next run.
@@ -245,14 +240,36 @@ def _run_folder() -> Iterator[Path]:
             remove_tree(folder)
 
 
+def _locked_folder() -> tuple[Path, IO[bytes]]:
+    """Make a folder with a lock that we hold for as long as we live.
+
+    Whoever can take the lock may remove the folder. Somebody may take it before us, so that it is
+    gone when we have it; then we make another.
+    """
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_RUN_PREFIX))
+        with suppress(FileNotFoundError):
+            lock = (folder / _LOCK).open("wb")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if os.fstat(lock.fileno()).st_nlink:
+                return folder, lock
+            lock.close()
+
+
 def _remove_abandoned() -> None:
     """Remove the folders of our runs whose parent was killed before it could."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_RUN_PREFIX}*"):
-        try:
-            if folder.lstat().st_uid != os.geteuid():
-                continue
-            with (folder / _LOCK).open("rb") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                remove_tree(folder)
-        except OSError:  # in use, just being made, or gone meanwhile
-            continue
+        with suppress(OSError):  # in use, or gone meanwhile
+            if folder.lstat().st_uid == os.geteuid():
+                _remove_if_abandoned(folder)
+
+
+def _remove_if_abandoned(folder: Path) -> None:
+    try:
+        lock = (folder / _LOCK).open("rb")
+    except FileNotFoundError:
+        folder.rmdir()  # its maker has not come as far as the lock, and will make another
+        return
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        remove_tree(folder)
