@@ -116,9 +116,16 @@ def test_a_killed_contestant_is_tried_once_more_and_disturbs_no_other(rig, kills
     rig.add_model("a_slow_one", pause=3.0)
     rig.add_formula("b", "param('a')*x + param('b')")
     running = rig.start("--jobs", "1")
+    killed: set[psutil.Process] = set()
+
+    def others():
+        return set(fits(running)) - killed
+
     for _ in range(kills):
-        wait_for(running, lambda: fits(running))
-        kill(*fits(running))
+        wait_for(running, others)
+        victims = others()
+        kill(*victims)
+        killed |= victims
     ran = running.end()
     assert ran.code == 0, ran.err
     assert ran.table["a_slow_one"]["outcome"] == outcome
