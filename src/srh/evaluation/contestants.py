@@ -22,9 +22,10 @@ from srh.evaluation.protocol import Request, Usage
 from srh.evaluation.scorer import TrialFailedError
 from srh.files import remove_tree
 from srh.sandbox.channel import ChildGoneError
+from srh.sandbox.ended import Ended
 from srh.sandbox.limits import Limits
 from srh.sandbox.nursery import Asking, NurseryError, Order
-from srh.sandbox.supervise import Child, Ended
+from srh.sandbox.supervise import Child
 from srh.trials import TrialSource
 
 

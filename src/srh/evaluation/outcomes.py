@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 
 from srh.evaluation.protocol import Outcome
+from srh.sandbox.ended import Ended
 from srh.sandbox.limits import Limits
-from srh.sandbox.supervise import Ended
 from srh.text import harmless
 
 _ERROR_CHARS = 2000

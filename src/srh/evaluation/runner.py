@@ -30,10 +30,11 @@ from srh.evaluation.provenance import describe, digest_data
 from srh.files import FileRefusedError, read_regular, remove_tree
 from srh.formats import read_json
 from srh.metrics import Aggregation, require_known
+from srh.sandbox.ended import Ended
 from srh.sandbox.limits import Limits
 from srh.sandbox.nursery import NurseryError, Order
 from srh.sandbox.probe import require_sandbox
-from srh.sandbox.supervise import Ended, supervise
+from srh.sandbox.supervise import supervise
 from srh.tasks import EvaluatorRef, declared_data
 from srh.text import harmless
 from srh.trials import CODE_KINDS, TrialSource, read_source, refuse_own_pickle
@@ -258,10 +259,13 @@ def _locked_folder() -> tuple[Path, IO[bytes]]:
 
 def _remove_abandoned() -> None:
     """Remove the folders of our runs whose parent was killed before it could."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_RUN_PREFIX}*"):
-        with suppress(OSError):  # in use, or gone meanwhile
-            if folder.lstat().st_uid == os.geteuid():
-                _remove_if_abandoned(folder)
+    place = tempfile.gettempdir()
+    for name in os.listdir(place):
+        if name.startswith(_RUN_PREFIX):
+            folder = Path(place, name)
+            with suppress(OSError):  # in use, or gone meanwhile
+                if folder.lstat().st_uid == os.geteuid():
+                    _remove_if_abandoned(folder)
 
 
 def _remove_if_abandoned(folder: Path) -> None:

@@ -105,7 +105,7 @@ def lock_down(confinement: Confinement) -> Level:
         SandboxUnavailableError: A protection is missing on this machine.
         HarnessError: This process has threads already, or a path of the confinement is missing.
     """
-    missing = [] if confinement.unsafe else missing_protections()
+    missing = () if confinement.unsafe else missing_protections()
     if missing:
         raise unavailable(missing)
     layers = [] if confinement.unsafe else _layers(confinement)
@@ -185,10 +185,10 @@ def finish_memory(limits: Limits) -> None:
     bound_address_space(limits, held=parse_status(status, "VmSize"))
 
 
-def missing_protections() -> list[str]:
+def missing_protections() -> tuple[str, ...]:
     """Return what this machine lacks of the protections that code trials need, in words."""
     if not LINUX:
-        return [f"Linux (this is {sys.platform})"]
+        return (f"Linux (this is {sys.platform})",)
     missing = []
     if seccomp.architecture() is None:
         missing.append(f"a system call policy for this kind of machine ({seccomp.machine()})")
@@ -196,10 +196,10 @@ def missing_protections() -> list[str]:
         missing.append("system call filters (seccomp) in the kernel")
     if landlock.abi() < 1:
         missing.append("Landlock in the kernel (Linux 5.13 or newer, and enabled at its start)")
-    return missing
+    return tuple(missing)
 
 
-def unavailable(missing: list[str]) -> SandboxUnavailableError:
+def unavailable(missing: Sequence[str]) -> SandboxUnavailableError:
     """Return the error that refuses code trials, naming what is missing."""
     return SandboxUnavailableError(
         f"code trials are refused on this machine: it lacks {' and '.join(missing)}. Formula trials"

@@ -16,11 +16,11 @@ import selectors
 import socket
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
 from srh.sandbox.channel import Channel
+from srh.sandbox.ended import Ended, Stop
 from srh.sandbox.folder import is_overfull
 from srh.sandbox.limits import SPARE_TASKS, Limits, thread_count
 from srh.sandbox.messages import receive_message
@@ -30,34 +30,6 @@ _SAMPLE_S = 0.05
 _DRAIN_S = 0.5
 _LINGER_S = 0.5
 _DEATH_S = 30.0
-
-Stop = Literal["wall", "output", "disk", "threads"]
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """How a process ended: what its supervisor and the kernel saw.
-
-    Attributes:
-        returncode: Exit code, or minus the number of the signal that ended it.
-        stopped: The limit for which it was ended, or None.
-        killed: Whether it was ended without such a reason: it was no longer needed, or had broken
-            off the conversation.
-        wall_s: Elapsed time in seconds.
-        cpu_s: Processor time, user and system, in seconds.
-        peak_bytes: Largest resident size beyond what any process of its template has, in bytes.
-        stdout: First part of the standard output.
-        stderr: First part of the standard error.
-    """
-
-    returncode: int
-    stopped: Stop | None
-    killed: bool
-    wall_s: float
-    cpu_s: float
-    peak_bytes: int
-    stdout: bytes
-    stderr: bytes
 
 
 def supervise(nursery: Nursery | Asking, order: Order, limits: Limits) -> Ended:
