@@ -40,9 +40,10 @@ class _Prepared:
     """What a template has found out for all that it forks.
 
     Attributes:
-        layer: Descriptor of the grants for interpreter, packages, libraries, and all of `base`.
+        layer: Descriptor of the grants for interpreter, packages, libraries, all of `base`, and all
+            of what the kernel says of processes.
         base: The folder that folders of contestants lie in.
-        granted: Paths that the layer grants, but for the base.
+        granted: Paths of interpreter, packages and libraries that the layer grants.
         places: Where these lie: a few folders, none of which holds any of the base.
     """
 
@@ -56,11 +57,13 @@ def prepare_layers() -> None:
     """Prepare what contestants may read in common; where that cannot be used, they do without."""
     global _prepared  # noqa: PLW0603 - a template prepares once
     base = os.path.realpath(tempfile.gettempdir())
-    grants = [*readable((), ()), landlock.Grant("/proc", landlock.READ_FILE)]
+    grants = list(readable((), ()))
     granted = tuple(grant.path for grant in grants)
     if any(within(path, base) or within(base, path) for path in granted):
         return
     version = landlock.abi()
+    # Whose maps a process reads only it can name: this layer leaves that to the other one.
+    grants.append(landlock.Grant("/proc", landlock.READ_FILE))
     layer = landlock.build([*grants, landlock.Grant(base, landlock.SCRATCH)], version)
     _prepared = _Prepared(
         # Out of the way of the low numbers, which forked processes use.
