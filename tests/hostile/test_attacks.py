@@ -31,6 +31,7 @@ import numpy as np
 import pytest
 
 from srh.evaluation import evaluate_trial
+from srh.evaluation.nurseries import close_all
 from srh.files import remove_tree
 from srh.sandbox.limits import Limits
 from srh.vault import seal
@@ -59,25 +60,44 @@ def every_attack(*, control=False):
     return attacks
 
 
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory):
+    """Where attacks take place; for its `temporary` the template of contestants is prepared."""
+    close_all()
+    ground = tmp_path_factory.mktemp("ground").resolve()
+    (ground / "temporary").mkdir()
+    yield ground
+    close_all()
+
+
 @pytest.fixture
-def place(request, tmp_path, monkeypatch, vault):
+def place(request, ground, monkeypatch):
     """A project folder, a key worth stealing, and a folder for temporary files beside it."""
-    for name in ("temporary", "project/tasks/noise", "project/trials/noise"):
-        (tmp_path / name).mkdir(parents=True)
+    for name in ("project/tasks/noise", "project/trials/noise"):
+        (ground / name).mkdir(parents=True)
     name = request.node.callspec.params["name"]
-    temporary = tmp_path / "temporary"
+    temporary = ground / "temporary"
     if EXPECTED[name].get("in_memory"):
-        temporary.rmdir()
-        temporary.symlink_to(tempfile.mkdtemp(prefix="srh-hostile-", dir="/dev/shm"))
-    monkeypatch.setenv("TMPDIR", str(temporary.resolve()))
+        temporary = Path(tempfile.mkdtemp(prefix="srh-hostile-", dir="/dev/shm"))
+    monkeypatch.setenv("TMPDIR", str(temporary))
     monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setenv("XDG_DATA_HOME", str(ground / "xdg"))
     seal({})
-    yield tmp_path
+    yield ground
     for shared in ("/tmp", "/var/tmp", "/dev/shm"):  # noqa: S108
         for left in Path(shared).glob("srh-hostile-*"):
-            remove_tree(left) if left.is_dir() else left.unlink()
+            remove(left)
     # pytest keeps folders for three more runs, and cannot remove what some attacks leave in them.
-    remove_tree(tmp_path)
+    for left in (*ground.iterdir(), *(ground / "temporary").iterdir()):
+        if left.name != "temporary":
+            remove(left)
+
+
+def remove(path):
+    if path.is_dir() and not path.is_symlink():
+        remove_tree(path)
+    else:
+        path.unlink()
 
 
 def test_there_are_attacks_enough():
@@ -95,7 +115,7 @@ def test_no_attack_earns_a_score(place, name):
     assert result.outcome in accepted, (result.outcome, result.error)
     assert expected.get("reason", "") in (result.error or ""), result.error
     assert (result.status == "ok") == (r2 is not None)
-    assert list((place / "temporary").iterdir()) == []
+    assert list(Path(tempfile.gettempdir()).iterdir()) == []
     if "longest_s" in expected:
         assert result.usage.wall_s < expected["longest_s"]
 
@@ -178,7 +198,7 @@ def make_folds(name):
 
 def score_naively(place, name, control):
     """Return the r2 that is read from the naive scorer, or None, and what it complains of."""
-    folder = place / ("temporary/naive" if EXPECTED[name].get("in_memory") else "naive")
+    folder = Path(os.environ["TMPDIR"] if EXPECTED[name].get("in_memory") else place) / "naive"
     folder.mkdir()
     trial, data, folds = lay_out(place, name), make_data(place, name), make_folds(name)
     options = control.get("options", [])
