@@ -15,6 +15,7 @@ import traceback
 from typing import Any, Final
 
 from srh.sandbox import mounts
+from srh.sandbox.groups import Group
 from srh.sandbox.kernel import close_others
 from srh.sandbox.layers import prepared_descriptors
 from srh.sandbox.limits import die_with_parent
@@ -26,13 +27,14 @@ GIVEN: Final = 3
 socket on which it asks for processes itself."""
 
 
-def become(end: socket.socket, template: int) -> None:
+def become(end: socket.socket, template: int, group: Group | None) -> None:
     """Turn the process that was just forked into the one that will be asked for. Does not return.
 
     Args:
         end: Where the request comes (see ``nursery.Order``), with the descriptors that belong to
             it.
         template: Process id of the template.
+        group: The control group that it joins.
     """
     code = 1
     try:
@@ -40,6 +42,8 @@ def become(end: socket.socket, template: int) -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()
         die_with_parent(template)
+        if group is not None:
+            group.join()
         close_others((0, 1, 2, end.fileno(), *prepared_descriptors()))
         message = receive_message(end)
         if message is None:

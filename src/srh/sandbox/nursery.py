@@ -14,7 +14,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from srh.errors import HarnessError
 from srh.sandbox.messages import receive_message, send_message
@@ -43,6 +43,8 @@ class Order:
         scratch: Its scratch folder, empty and existing.
         mounted: Whether that is to be a file system of its own, where that is possible.
         disk_mb: What the scratch folder may hold, in MiB.
+        memory_mb: What it may hold in memory beyond the template, its scratch folder included, in
+            MiB, where control groups are possible; 0 is no bound.
         apart: Whether it and its threads are to be numbered apart from all others, where that is
             possible.
     """
@@ -56,6 +58,7 @@ class Order:
     scratch: Path | None = None
     mounted: bool = True
     disk_mb: float = 0.0
+    memory_mb: float = 0.0
     apart: bool = False
 
 
@@ -69,6 +72,7 @@ class Forked:
         stdout: Descriptor of its standard output.
         stderr: Descriptor of its standard error.
         channel: Our end of its channel, if it has one.
+        group: Version of its control group, if it has one.
     """
 
     pid: int
@@ -76,6 +80,7 @@ class Forked:
     stdout: int
     stderr: int
     channel: socket.socket | None
+    group: Literal["v1", "v2"] | None
 
 
 class Nursery:
@@ -208,7 +213,7 @@ class Asking:
             raise
         finally:
             _close(*opened)
-        return Forked(answer[0]["pid"], line, ours[0], ours[1], channel)
+        return Forked(answer[0]["pid"], line, ours[0], ours[1], channel, answer[0]["group"])
 
     def close(self) -> None:
         """Close it: a template that is asked by nobody else ends."""
@@ -227,6 +232,7 @@ def _fields(order: Order) -> dict[str, Any]:
         "nursery": order.nursery,
         "scratch": scratch,
         "apart": order.apart,
+        "memory_bytes": int(order.memory_mb * 2**20),
     }
 
 

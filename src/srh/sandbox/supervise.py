@@ -68,12 +68,9 @@ class Child:
     ended: Ended
 
     def __init__(self, nursery: Nursery | Asking, order: Order, limits: Limits) -> None:
-        self._started = time.monotonic()
-        self._deadline = self._started + limits.wall_s
         self._limits = limits
         self._folder = order.scratch
         self._stopped: Stop | None = None
-        self._next_sample = self._started + _SAMPLE_S
         self._cap = int(limits.output_kb * 1024)
         self._ending: dict[str, Any] | None = None
         self._template_died = False
@@ -86,6 +83,10 @@ class Child:
         except BaseException:
             self._selector.close()
             raise
+        # It is not to blame for the time that a template takes to start.
+        self._started = time.monotonic()
+        self._deadline = self._started + limits.wall_s
+        self._next_sample = self._started + _SAMPLE_S
         self._kept = (bytearray(), bytearray())
         pipes = (self._process.stdout, self._process.stderr)
         for pipe, kept in zip(pipes, self._kept, strict=True):
@@ -146,6 +147,8 @@ class Child:
             returncode=self._ending["returncode"],
             stopped=self._stopped,
             killed=killed,
+            short=self._ending["short"],
+            group=self._process.group,
             wall_s=time.monotonic() - self._started,
             cpu_s=self._ending["cpu_s"],
             peak_bytes=self._ending["peak_bytes"],

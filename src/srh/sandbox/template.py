@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import resource
 import selectors
 import signal
 import socket
@@ -32,6 +33,7 @@ from typing import Any, Final
 from srh.sandbox import lockdown, mounts, traces
 from srh.sandbox.folder import is_overfull
 from srh.sandbox.forked import function
+from srh.sandbox.groups import Group, Groups
 from srh.sandbox.kernel import collapse_memory
 from srh.sandbox.messages import receive_message, send_message
 from srh.sandbox.readable import system_grants
@@ -39,6 +41,7 @@ from srh.sandbox.spares import Spares
 
 _LOOK_S: Final = 0.5  # how often to look whether the parent lives, should its end not show itself
 _STANDSTILL_S: Final = 0.2
+_SPARE_BYTES: Final = 64 << 20
 _SIGNALS: Final = {b"K": signal.SIGKILL, b"S": signal.SIGSTOP, b"C": signal.SIGCONT}
 
 
@@ -50,6 +53,7 @@ class _Process:
     line: socket.socket
     scratch: Path | None
     disk_mb: float
+    group: Group | None
 
 
 class Template:
@@ -58,11 +62,15 @@ class Template:
     Args:
         control: Where its owner asks.
         mounted: Whether it has mounts of its own, for scratch folders.
+        groups: Control groups for what it forks, if it can make some.
     """
 
-    def __init__(self, control: socket.socket, *, mounted: bool) -> None:
+    def __init__(
+        self, control: socket.socket, *, mounted: bool = False, groups: Groups | None = None
+    ) -> None:
         self._control = control
         self._mounted = mounted
+        self._groups = groups
         self._owner = os.getppid()
         self._processes: dict[int, _Process] = {}
         self._selector = selectors.DefaultSelector()
@@ -75,7 +83,8 @@ class Template:
         signal.set_wakeup_fd(waking.fileno(), warn_on_full_buffer=False)
         self._selector.register(self._ended, selectors.EVENT_READ, self._reap)
         self._baseline = _peak_of_nothing()
-        self._spares = Spares()
+        self._spares = Spares(groups)
+        self._own_bytes = _resident_bytes()
 
     def serve(self) -> None:
         """Answer requests until the owner is gone; then end all that was forked."""
@@ -90,6 +99,13 @@ class Template:
                     key.data(key.fileobj)
         for process in self._processes.values():
             _signal_group(process.pid, signal.SIGKILL)
+        self._spares.close()
+        if self._groups is not None:
+            for process in self._processes.values():
+                os.waitpid(process.pid, 0)
+                if process.group is not None:
+                    self._groups.remove(process.group)
+            self._groups.close()
 
     def _answer(self, control: socket.socket) -> None:
         """Have a process for what is asked; an asker that is gone is forgotten."""
@@ -111,7 +127,8 @@ class Template:
                 talk.detach()
                 self._processes[process.pid] = process
                 self._selector.register(process.line, selectors.EVENT_READ, self._obey)
-                _say(process.line, {"pid": process.pid})
+                group = None if process.group is None else process.group.version.name
+                _say(process.line, {"pid": process.pid, "group": group})
             finally:
                 for descriptor in passed:
                     os.close(descriptor)
@@ -127,10 +144,12 @@ class Template:
         if folder is not None:
             mounts.mount_scratch(folder, scratch["disk_mb"])
         request["apart"] = request["apart"] and self._mounted
+        if request["memory_bytes"]:  # each may copy what is ours, and needs tables and buffers
+            request["memory_bytes"] += self._own_bytes + _SPARE_BYTES
         asking = socket.socketpair() if request["nursery"] else None
         try:
             theirs = [] if asking is None else [asking[1].fileno()]
-            pid = self._spares.hand_over(request, [*passed, *theirs])
+            spare = self._spares.hand_over(request, [*passed, *theirs])
         except OSError:
             if folder is not None:
                 mounts.unmount_scratch(folder)
@@ -143,7 +162,8 @@ class Template:
         if asking is not None:
             self._selector.register(asking[0], selectors.EVENT_READ, self._answer)
         own = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=line.fileno())
-        return _Process(pid, own, folder, 0.0 if scratch is None else scratch["disk_mb"])
+        disk_mb = 0.0 if scratch is None else scratch["disk_mb"]
+        return _Process(spare.pid, own, folder, disk_mb, spare.group)
 
     def _obey(self, line: socket.socket) -> None:
         """Do what an asker wants of his process; without him it has to go."""
@@ -175,9 +195,12 @@ class Template:
                 "cpu_s": usage.ru_utime + usage.ru_stime,
                 "peak_bytes": max(0, usage.ru_maxrss - self._baseline) * _PEAK_UNIT,
                 "overfull": self._clear(process),
+                "short": process.group is not None and process.group.was_short(),
             }
             _say(process.line, ending)
             self._forget(process.line)
+            if self._groups is not None and process.group is not None:
+                self._groups.remove(process.group)
 
     def _clear(self, process: _Process) -> bool:
         """Take a scratch folder's file system away and tell whether it was overfull."""
@@ -199,6 +222,12 @@ def _peak_of_nothing() -> int:
     if pid == 0:
         os._exit(0)
     return os.wait4(pid, 0)[2].ru_maxrss
+
+
+def _resident_bytes() -> int:
+    """Return the memory that this process holds, which what it forks may have to copy."""
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * resource.getpagesize()
 
 
 def _await_standstill(pid: int) -> None:
@@ -261,7 +290,8 @@ def main(descriptor: int, prepare: list[str], *, scratch: bool) -> None:
     gc.disable()
     signal.setitimer(signal.ITIMER_REAL, 0)  # from here on, the loop looks
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    template = Template(control, mounted=mounted)
+    groups = Groups.take() if scratch else None
+    template = Template(control, mounted=mounted, groups=groups)
     _say(control, {"ready": True})
     template.serve()
 
