@@ -10,8 +10,9 @@
 
 What an attack asks of its surroundings: ``unread`` puts back the dates at which files of NumPy were
 last read, so that reading them leaves a trace; ``in_memory`` lays temporary files into a file
-system in memory; ``evaluations`` says how many there are, of which the last counts. One that wins
-so far says why in ``open``: its test fails until it is closed.
+system in memory; ``evaluations`` says how many there are, of which the last counts; ``needs`` names
+what holds it off and is not to be had everywhere. One that wins so far says why in ``open``: its
+test fails until it is closed.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from srh.evaluation.nurseries import close_all
 from srh.files import remove_tree
 from srh.sandbox.limits import Limits
 from srh.vault import seal
+from support import mounts_are_possible
 
 HERE = Path(__file__).parent
 ROWS = 60
@@ -107,13 +109,17 @@ def test_there_are_attacks_enough():
 @pytest.mark.parametrize("name", every_attack())
 def test_no_attack_earns_a_score(place, name):
     expected = EXPECTED[name]
+    if expected.get("needs") == "mounts" and not mounts_are_possible():
+        pytest.skip("this machine does not permit mounts of one's own")
     result = evaluate(place, name, limits=expected.get("limits", {}))
     r2 = result.metrics["r2"]
     assert r2 is None or r2 < BOUND, f"the attack won: {r2}"
     accepted = expected["outcome"]
     accepted = accepted if isinstance(accepted, list) else [accepted]
     assert result.outcome in accepted, (result.outcome, result.error)
-    assert expected.get("reason", "") in (result.error or ""), result.error
+    reasons = expected.get("reason", "")
+    reasons = reasons if isinstance(reasons, list) else [reasons]
+    assert any(reason in (result.error or "") for reason in reasons), result.error
     assert (result.status == "ok") == (r2 is not None)
     assert list(Path(tempfile.gettempdir()).iterdir()) == []
     if "longest_s" in expected:

@@ -72,7 +72,7 @@ class Contestants:
             environment=clean_environment(),
             channel=True,
             scratch=place,
-            disk_mb=limits.disk_mb,
+            disk_mb=limits.disk_mb + self._source.size / 2**20,  # it finds that in its folder
             memory_mb=limits.memory_mb + limits.disk_mb,
             mounted=confined,
             apart=confined and limits.threads > 1,

@@ -12,6 +12,7 @@ import socket
 import sys
 import tempfile
 import traceback
+from pathlib import Path
 from typing import Any, Final
 
 from srh.sandbox import mounts
@@ -31,8 +32,8 @@ def become(end: socket.socket, template: int, group: Group | None) -> None:
     """Turn the process that was just forked into the one that will be asked for. Does not return.
 
     Args:
-        end: Where the request comes (see ``nursery.Order``), with the descriptors that belong to
-            it.
+        end: Where the template says what it has prepared, and passes on the descriptors that were
+            sent for this process. On the first of them comes what is asked (see ``nursery.Order``).
         template: Process id of the template.
         group: The control group that it joins.
     """
@@ -48,9 +49,16 @@ def become(end: socket.socket, template: int, group: Group | None) -> None:
         message = receive_message(end)
         if message is None:
             os._exit(0)
-        request, passed = message
+        told, (private, *passed) = message
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=private) as asker:
+            message = receive_message(asker)
+        if message is None:
+            os._exit(0)
+        request, _ = message
         _arrange(passed)
-        if request["apart"]:
+        if told["mounted"]:
+            mounts.hide_scratch(Path(request["scratch"]))
+        if told["apart"]:
             _go_apart()
         os.environ.clear()
         os.environ.update(request["environment"])

@@ -55,8 +55,12 @@ class _Prepared:
     places: tuple[str, ...]
 
 
-def prepare_layers() -> None:
-    """Prepare what contestants may read in common; where that cannot be used, they do without."""
+def prepare_layers(*processes: str) -> None:
+    """Prepare what contestants may read in common; where that cannot be used, they do without.
+
+    Args:
+        processes: What they may see as ``/proc``.
+    """
     global _prepared  # noqa: PLW0603 - a template prepares once
     base = os.path.realpath(tempfile.gettempdir())
     grants = list(readable((), ()))
@@ -65,7 +69,7 @@ def prepare_layers() -> None:
         return
     version = landlock.abi()
     # Whose maps a process reads only it can name: this layer leaves that to the other one.
-    grants.append(landlock.Grant("/proc", landlock.READ_FILE))
+    grants += [landlock.Grant(place, landlock.READ_FILE) for place in processes]
     layer = landlock.build([*grants, landlock.Grant(base, landlock.SCRATCH)], version)
     _prepared = _Prepared(
         # Out of the way of the low numbers, which forked processes use.

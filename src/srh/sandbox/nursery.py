@@ -6,6 +6,7 @@ supervised as every child is (see ``supervise``).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -183,62 +184,84 @@ class Asking:
         Raises:
             NurseryError: It is gone, or cannot.
         """
-        line, theirs = socket.socketpair()
-        ours: list[int] = []
-        passed = [theirs.fileno()]
-        channel: socket.socket | None = None
-        opened: list[int] = []
-        try:
+        with contextlib.ExitStack() as kept:
+            try:
+                forked = self._ask(order, kept)
+            except (OSError, ValueError) as error:
+                raise NurseryError(f"the template cannot be asked ({error})") from error
+            kept.pop_all()
+        return forked
+
+    def _ask(self, order: Order, kept: contextlib.ExitStack) -> Forked:
+        """Have a process forked, and have our ends of what leads to it closed with ``kept``."""
+        with contextlib.ExitStack() as given:
+            line, theirs = _pair(kept, given)
+            private, also_theirs = _pair(given, given)
+            passed = [theirs.fileno(), also_theirs.fileno()]
+            pipes = []
             for _ in range(2):
                 reading, writing = os.pipe()
-                ours.append(reading)
-                opened.append(writing)
+                kept.callback(os.close, reading)
+                given.callback(os.close, writing)
+                pipes.append(reading)
+                passed.append(writing)
+            channel: socket.socket | None = None
             if order.channel:
-                channel, other = socket.socketpair()
-                opened.append(other.detach())
+                channel, other = _pair(kept, given)
+                passed.append(other.fileno())
+            if order.scratch is not None:
+                folder = os.open(order.scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+                given.callback(os.close, folder)
+                passed.append(folder)
             with self._one_at_a_time:
-                send_message(self._control, _fields(order), [*passed, *opened])
+                send_message(self._control, _told(order), passed)
             theirs.close()
-            line.settimeout(_FORK_S)
-            answer = receive_message(line)
-            line.settimeout(None)
-            if answer is None:
-                raise NurseryError("the template ended")
-            if "refused" in answer[0]:
-                raise NurseryError(answer[0]["refused"])
-        except BaseException as error:
-            _close(line, theirs, channel, *ours)
-            if isinstance(error, (OSError, ValueError)):
-                raise NurseryError(f"the template cannot be asked ({error})") from error
-            raise
-        finally:
-            _close(*opened)
-        return Forked(answer[0]["pid"], line, ours[0], ours[1], channel, answer[0]["group"])
+            answer = _answer(line)
+            with contextlib.suppress(OSError):  # it was killed meanwhile, which the line will tell
+                send_message(private, _private(order))
+        return Forked(answer["pid"], line, pipes[0], pipes[1], channel, answer["group"])
 
     def close(self) -> None:
         """Close it: a template that is asked by nobody else ends."""
         self._control.close()
 
 
-def _fields(order: Order) -> dict[str, Any]:
-    scratch = None
-    if order.scratch is not None and order.mounted:
-        scratch = {"folder": str(order.scratch), "disk_mb": order.disk_mb}
+def _told(order: Order) -> dict[str, Any]:
+    """Return what the template is told: all that it forks later could read it in its memory."""
     return {
-        "entry": order.entry,
-        "arguments": order.arguments,
-        "cwd": str(order.cwd),
-        "environment": dict(order.environment),
         "nursery": order.nursery,
-        "scratch": scratch,
+        "scratch": order.scratch is not None,
+        "disk_mb": order.disk_mb if order.mounted else None,
         "apart": order.apart,
         "memory_bytes": int(order.memory_mb * 2**20),
     }
 
 
-def _close(*ends: socket.socket | int | None) -> None:
-    for end in ends:
-        if isinstance(end, int):
-            os.close(end)
-        elif end is not None:
-            end.close()
+def _private(order: Order) -> dict[str, Any]:
+    """Return what only the process itself is told."""
+    return {
+        "entry": order.entry,
+        "arguments": order.arguments,
+        "cwd": str(order.cwd),
+        "environment": dict(order.environment),
+        "scratch": None if order.scratch is None else str(order.scratch),
+    }
+
+
+def _pair(
+    ours: contextlib.ExitStack, theirs: contextlib.ExitStack
+) -> tuple[socket.socket, socket.socket]:
+    one, other = socket.socketpair()
+    return ours.enter_context(one), theirs.enter_context(other)
+
+
+def _answer(line: socket.socket) -> dict[str, Any]:
+    """Return what a template says to an order."""
+    line.settimeout(_FORK_S)
+    answer = receive_message(line)
+    line.settimeout(None)
+    if answer is None:
+        raise NurseryError("the template ended")
+    if "refused" in answer[0]:
+        raise NurseryError(answer[0]["refused"])
+    return answer[0]

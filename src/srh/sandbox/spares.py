@@ -55,16 +55,21 @@ class Spares:
             return False
         return True
 
-    def hand_over(self, request: dict[str, Any], passed: list[int]) -> Spare:
-        """Give a request, and the descriptors with it, to a process, and return that.
+    def hand_over(self, told: dict[str, Any], passed: list[int], memory: int) -> Spare:
+        """Give a process what it is told, and the descriptors with it, and return that process.
+
+        Args:
+            told: What it is told.
+            passed: The descriptors.
+            memory: Bound of its control group, in bytes; 0 is none.
 
         Raises:
             OSError: There is none, and the kernel refuses another one.
         """
         while self._waiting:
             with contextlib.suppress(OSError):  # it was ended meanwhile, by whomever
-                return self._give(self._waiting.pop(0), request, passed)
-        return self._give(self._fork(), request, passed)
+                return self._give(self._waiting.pop(0), told, passed, memory)
+        return self._give(self._fork(), told, passed, memory)
 
     def close(self) -> None:
         """End all that wait."""
@@ -74,12 +79,12 @@ class Spares:
             self._bury(spare)
         self._waiting.clear()
 
-    def _give(self, spare: Spare, request: dict[str, Any], passed: list[int]) -> Spare:
+    def _give(self, spare: Spare, told: dict[str, Any], passed: list[int], memory: int) -> Spare:
         with spare.end:
             try:
-                if spare.group is not None and request["memory_bytes"]:
-                    spare.group.bound(request["memory_bytes"])
-                send_message(spare.end, request, passed)
+                if spare.group is not None and memory:
+                    spare.group.bound(memory)
+                send_message(spare.end, told, passed)
             except OSError:
                 os.kill(spare.pid, signal.SIGKILL)
                 self._bury(spare)

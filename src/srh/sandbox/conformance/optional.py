@@ -56,11 +56,12 @@ def full_scratch(folder: Path) -> str:
     if not take_mounts():
         return "needs mounts of one's own, which the kernel does not permit"
     try:
-        mount_scratch(folder, _SCRATCH_MB)
+        place = os.open(folder, os.O_RDONLY)
+        mounted = mount_scratch(place, _SCRATCH_MB)
     except OSError as error:
         return f"the kernel refuses the mount ({error.strerror})"
     written = _fill(folder / "file")
-    unmount_scratch(folder)
+    unmount_scratch(mounted)
     if written is None:
         return f"more than {4 * _SCRATCH_MB} MiB fitted where {_SCRATCH_MB} were allowed"
     left = "" if not any(folder.iterdir()) else ", and what it held stayed behind"
