@@ -70,7 +70,7 @@ def read_table(expression: Expression, data: Any) -> Table:
     spelling = normalise_columns(columns)
     missing = [name for name in expression.variables if name not in spelling]
     if missing:
-        raise MissingVariableError(_missing_message(missing, spelling))
+        raise MissingVariableError(missing_message(missing, spelling))
     numeric = list(
         dict.fromkeys(n.name for n in expression.iter_preorder() if isinstance(n, Symbol))
     )
@@ -172,6 +172,6 @@ def _common_shape(columns: Mapping[str, NDArray[Any]]) -> tuple[int, ...]:
         raise ExpressionError(f"the columns have different shapes: {one_line(shapes)}") from error
 
 
-def _missing_message(missing: list[str], known: Mapping[str, str]) -> str:
+def missing_message(missing: list[str], known: Mapping[str, str]) -> str:
     named = ", ".join(f"{name!r}{did_you_mean(name, known)}" for name in missing)
     return f"the data have no column {named}; they have: {one_line(', '.join(known), 200)}"

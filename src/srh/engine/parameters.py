@@ -207,6 +207,14 @@ def bind_parameters(expression: Expression, mapping: Mapping[str, ParameterValue
     return expression.rebuild(visit)
 
 
+def no_value(leaf: GroupedParameter, label: Label) -> str:
+    """Say that a grouped parameter has no value for a label."""
+    return (
+        f"grouped parameter {leaf.name!r} has no value for {leaf.label} = {label!r} "
+        "and no default; state default=… or a value for this label"
+    )
+
+
 def _merge(a: AnyParameter, b: AnyParameter) -> AnyParameter:
     """Return the one parameter that two appearances of its name describe."""
     if a == b:

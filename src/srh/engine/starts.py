@@ -159,7 +159,7 @@ class StartMaker:
         theta = np.ones((size, len(self._program.parameters)))
         rows = rng.integers(self._table.n_rows, size=(2, size))
         team = _Team(theta, 0, rows[0], spread, float(rng.random()))
-        frame = Frame(self._program, self._table.rows(rows))
+        frame = self._program.frame(self._table.rows(rows))
         use_given = bool(self._given) and (first or rng.random() < 0.25)
         if use_given:
             for k, value in self._given.items():

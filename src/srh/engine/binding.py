@@ -1,0 +1,295 @@
+"""Joins a compiled structured formula to data: finds relations and nodes, checks every shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from srh.engine.columns import as_numbers, missing_message
+from srh.engine.relations import Graph, Integers, graph_of, read_relation
+from srh.engine.scopes import NODE, Space
+from srh.engine.structured import Code, ColumnRead
+from srh.engine.structured_data import DelayResolver, Labelled, Source, StructuredTable
+from srh.errors import ExpressionError, MissingVariableError
+from srh.text import did_you_mean, one_line
+
+Values = NDArray[Any]
+
+
+def bind(
+    code: Code, source: Source, labels: Labelled, resolver: DelayResolver | None = None
+) -> StructuredTable:
+    """Read what a formula needs.
+
+    Args:
+        code: The compiled formula.
+        source: The data.
+        labels: From ``read_labels``.
+        resolver: Answers delays instead of the data.
+
+    Raises:
+        MissingVariableError: A column is missing.
+        ExpressionError: A relation is missing or wrong, the number of nodes is not known, or
+            shapes do not fit.
+    """
+    missing = [read.name for read in code.columns if read.name not in source.spelling]
+    if missing:
+        raise MissingVariableError(missing_message(list(dict.fromkeys(missing)), source.spelling))
+    arrays = {
+        read.position: labels[read.name][1]
+        if read.labels is not None
+        else as_numbers(source.column(read.name), read.name)
+        for read in code.columns
+    }
+    tables = {name: _relation(name, width, code, source) for name, width in code.relations.items()}
+    num_nodes = _num_nodes(code, source, arrays, tables)
+    reader = _Reader(source, graph_of(tables, num_nodes))
+    pieces = {read.position: reader.read(read, arrays[read.position]) for read in code.columns}
+    leading = _leading(code, pieces)
+    columns = {position: _flat(piece, leading) for position, piece in pieces.items()}
+    width = reader.graph.layout(code.space).count
+    shape = (*leading, *_tail(code.space, reader.graph))
+    size = int(np.prod(shape, dtype=np.intp))
+    _check_time(code, source, leading, resolver)
+    return StructuredTable(
+        {}, {}, shape, size, reader.graph, columns, leading, width, source.time, resolver
+    )
+
+
+def _tail(space: Space, graph: Graph) -> tuple[int, ...]:
+    """Return the axes of a result behind the samples."""
+    if space.parent is None:
+        return (graph.num_nodes,) * len(space.indices)
+    return (graph.layout(space).count,)
+
+
+def _relation(name: str, width: int | None, code: Code, source: Source) -> Integers:
+    table = source.relations.get(name)
+    if table is None:
+        if name not in source.spelling:
+            raise MissingVariableError(_no_relation(name, source))
+        table = source.column(name)
+        if source.relations:
+            raise ExpressionError(_no_relation(name, source))
+    found = read_relation(name, table)
+    columns = found.shape[1]
+    if width is not None and width != columns:
+        raise ExpressionError(
+            f"relation {name!r} has {columns} columns, but the formula gives it {width} indices; "
+            f"write {name}[{', '.join('ijklmnop'[:columns])}]"
+        )
+    if name in code.sources and columns > 2:
+        raise ExpressionError(
+            f"relation {name!r} has {columns - 1} sources in a row; say which one: sour(x, 1) to "
+            f"sour(x, {columns - 1})"
+        )
+    for read in code.columns:
+        _check_positions(name, columns, read.space)
+    for space in code.spaces:
+        _check_positions(name, columns, space)
+    return found
+
+
+def _check_positions(name: str, columns: int, space: Space) -> None:
+    here: Space | None = space
+    while here is not None:
+        if here.relation == name and NODE in here.indices and len(here.indices) > columns:
+            raise ExpressionError(
+                f"sour(…, {len(here.indices) - 1}) does not exist in relation {name!r}, whose rows "
+                f"have {columns - 1} source(s)"
+            )
+        here = here.parent
+
+
+def _no_relation(name: str, source: Source) -> str:
+    known = ", ".join(map(repr, source.relations)) or "none"
+    hint = did_you_mean(name, source.relations)
+    if name in source.spelling:
+        return (
+            f"{name!r} is a column, not one of the relations of the data ({known}){hint}; give it "
+            f"as relations={{{name!r}: …}} if it is one"
+        )
+    return (
+        f"the data have no relation {name!r}{hint}; the relations are: {known}. A relation is an "
+        f"integer table of rows (target, source): give it in the data or as "
+        f"relations={{{name!r}: …}}"
+    )
+
+
+def _num_nodes(
+    code: Code, source: Source, arrays: Mapping[int, Values], tables: Mapping[str, Integers]
+) -> int:
+    """Return the number of nodes: as said, or as long as the columns per node are."""
+    per_node = {
+        read.text: arrays[read.position].shape[-1]
+        for read in code.columns
+        if _is_per_node(read) and arrays[read.position].ndim
+    }
+    certain = [read.text for read in code.columns if read.reading == "node"]
+    if source.num_nodes is not None:
+        return source.num_nodes
+    lengths = {n for text, n in per_node.items() if n != 1 or text in certain}
+    if len(lengths) > 1:
+        listed = ", ".join(f"{text} {n}" for text, n in per_node.items())
+        raise ExpressionError(
+            f"the number of nodes is not clear from the columns ({one_line(listed)}); their last "
+            "axes must agree, or say num_nodes=…"
+        )
+    if lengths:
+        return lengths.pop()
+    if code.uses_nodes:
+        raise ExpressionError(
+            "the number of nodes is not known: no column of the formula has one value per node; "
+            "say num_nodes=… (nodes without any row of a relation count, too)"
+        )
+    return max((int(table.max()) + 1 for table in tables.values() if table.size), default=0)
+
+
+def _is_per_node(read: ColumnRead) -> bool:
+    return read.space.parent is None and len(read.space.indices) == 1
+
+
+class _Reader:
+    """Checks columns and brings them to the space in which they are read."""
+
+    def __init__(self, source: Source, graph: Graph) -> None:
+        self._source, self.graph = source, graph
+
+    def read(self, read: ColumnRead, array: Values) -> Values:
+        """Return a column with the rows of its space as last axis, or 1 if it does not vary."""
+        if read.name in self._source.relations:
+            raise ExpressionError(
+                f"{read.name!r} is a relation, not a column of values: write it as the first "
+                f"argument, sum[j]({read.name}[i, j], …)"
+            )
+        if read.reading == "field":
+            return self._field(read, array)
+        if read.reading == "node":
+            return self._per_node(read, array)
+        return self._bare(read, array)
+
+    def _field(self, read: ColumnRead, array: Values) -> Values:
+        relation = str(read.space.relation)
+        declared = self._source.structures.get(read.name)
+        rows = len(self.graph.tables[relation])
+        if declared is not None and declared != relation:
+            raise ExpressionError(
+                f"{read.text} is used with relation {relation!r}, but {read.name!r} has one value "
+                f"per row of {declared!r}"
+            )
+        if array.ndim == 0 or array.shape[-1] != rows:
+            raise ExpressionError(
+                f"{read.text} needs one value per row of {relation!r} on its last axis: "
+                f"(..., {rows}), not {array.shape}" + self._advice(read, array)
+            )
+        return array
+
+    def _advice(self, read: ColumnRead, array: Values) -> str:
+        if array.ndim == 0:
+            return f"; a single number is written without indices: {read.name}"
+        if array.shape[-1] == self.graph.num_nodes:
+            return f"; values per node are written with one index: {read.name}[i]"
+        if read.reading == "node" and read.name in self._source.structures:
+            return f"; it follows relation {self._source.structures[read.name]!r}"
+        return ""
+
+    def _per_node(self, read: ColumnRead, array: Values) -> Values:
+        nodes = self.graph.num_nodes
+        if array.ndim == 0 or array.shape[-1] != nodes or read.name in self._source.structures:
+            relations = [n for n, t in self.graph.tables.items() if array.shape[-1:] == (len(t),)]
+            advice = self._advice(read, array) if array.ndim == 0 or not relations else (
+                f"; it is as long as relation {relations[0]!r}, whose columns are written with all "
+                f"of its indices: {read.name}[i, j]"
+            )
+            raise ExpressionError(
+                f"{read.text} needs one value per node on its last axis: (..., {nodes}), "
+                f"not {array.shape}{advice}"
+            )
+        return array
+
+    def _bare(self, read: ColumnRead, array: Values) -> Values:
+        space = read.space
+        if not space.indices and space.parent is None:
+            return array[..., None]
+        if array.ndim == 0:
+            return array[None]
+        if array.shape[-1] == 1:
+            return array
+        if space.parent is None and len(space.indices) == 1:
+            if array.shape[-1] == self.graph.num_nodes:
+                return array
+            raise ExpressionError(self._no_fit(read, array, f"(..., {self.graph.num_nodes})"))
+        return self._bare_field(read, array)
+
+    def _bare_field(self, read: ColumnRead, array: Values) -> Values:
+        """Read a column without indices between the rows of a relation."""
+        space: Space | None = read.space
+        while space is not None and space.relation is None:
+            space = space.parent
+        if space is None or space.relation is None:
+            raise ExpressionError(self._no_fit(read, array, "a single number"))
+        relation, nodes = space.relation, self.graph.num_nodes
+        rows = len(self.graph.tables[relation])
+        sugar = NODE in space.indices or read.space.is_rows
+        declared = self._source.structures.get(read.name)
+        if array.shape[-1] != rows or declared not in (None, relation):
+            raise ExpressionError(self._no_fit(read, array, f"(..., {rows}) for {relation!r}"))
+        if rows == nodes and declared is None and not sugar:
+            raise ExpressionError(
+                f"{read.name!r} could be values per node or per row of {relation!r}, of both there "
+                f"are {rows}: write {read.name}[i] or {read.name}[i, j]"
+            )
+        index = self.graph.index(Space(("0", "1"), Space(), relation), read.space, ())
+        return array if index is None else array[..., index]
+
+    def _no_fit(self, read: ColumnRead, array: Values, wanted: str) -> str:
+        nodes = self.graph.num_nodes
+        advice = ""
+        if array.shape[-1] == nodes and read.space.parent is not None:
+            sugar = NODE in read.space.indices
+            forms = f"targ({read.name}) or sour({read.name})" if sugar else f"{read.name}[i]"
+            advice = f"; values per node are written {forms} here"
+        elif read.space.parent is None:
+            advice = "; one value per sample has the shape (..., 1)"
+        return (
+            f"the column {read.name!r} of shape {array.shape} does not fit here, where {wanted} is "
+            f"needed{advice}"
+        )
+
+
+def _leading(code: Code, pieces: Mapping[int, Values]) -> tuple[int, ...]:
+    """Return the common shape of the samples."""
+    try:
+        return np.broadcast_shapes(*(piece.shape[:-1] for piece in pieces.values()))
+    except ValueError as error:
+        shapes = {read.text: pieces[read.position].shape[:-1] for read in code.columns}
+        listed = ", ".join(f"{text} {shape}" for text, shape in shapes.items())
+        raise ExpressionError(
+            f"the leading axes of the columns do not fit together: {one_line(listed)}"
+        ) from error
+
+
+def _flat(piece: Values, leading: tuple[int, ...]) -> Values:
+    """Make one axis of the samples, of length 1 where nothing varies along it."""
+    last = piece.shape[-1]
+    if all(length == 1 for length in piece.shape[:-1]):
+        return np.ascontiguousarray(piece.reshape(1, last))
+    return np.ascontiguousarray(np.broadcast_to(piece, (*leading, last))).reshape(-1, last)
+
+
+def _check_time(
+    code: Code, source: Source, leading: tuple[int, ...], resolver: DelayResolver | None
+) -> None:
+    if not code.delayed or resolver is not None:
+        return
+    if not leading:
+        raise ExpressionError(
+            "delay needs a history: the first axis of the data must be the time, as (T,) or (T, N)"
+        )
+    if source.time is not None and len(source.time) != leading[0]:
+        raise ExpressionError(
+            f"time has {len(source.time)} entries, the first axis of the data {leading[0]}"
+        )
