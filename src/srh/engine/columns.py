@@ -43,6 +43,11 @@ class Table:
     shape: tuple[int, ...]
     n_rows: int
 
+    @property
+    def history(self) -> float:
+        """Time that the data span, where formulas look back."""
+        return 0.0
+
     def rows(self, rows: slice | NDArray[Any]) -> Table:
         """Return some of the rows, in the index's shape; the groups keep all labels."""
         values = {name: column[rows] for name, column in self.values.items()}

@@ -174,6 +174,11 @@ class StructuredTable(Table):
         """Number of samples."""
         return int(np.prod(self.leading, dtype=np.intp))
 
+    @property
+    def history(self) -> float:
+        """Time that the first axis spans."""
+        return self.leading[0] - 1.0 if self.time is None else float(np.ptp(self.time))
+
     def rows(self, rows: slice | NDArray[Any]) -> StructuredTable:
         """Return some of the rows, in the index's shape; the data stay whole."""
         everyone = np.arange(self.n_samples * self.width) if self.selection is None else self.selection
