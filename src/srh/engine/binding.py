@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ from srh.engine.scopes import NODE, Space
 from srh.engine.structured import Code, ColumnRead
 from srh.engine.structured_data import DelayResolver, Labelled, Source, StructuredTable
 from srh.errors import ExpressionError, MissingVariableError
-from srh.text import did_you_mean, one_line
+from srh.text import did_you_mean, one_line, plural
 
 Values = NDArray[Any]
 
@@ -50,20 +51,34 @@ def bind(
     pieces = {read.position: reader.read(read, arrays[read.position]) for read in code.columns}
     leading = _leading(code, pieces)
     columns = {position: _flat(piece, leading) for position, piece in pieces.items()}
-    width = reader.graph.layout(code.space).count
-    shape = (*leading, *_tail(code.space, reader.graph))
-    size = int(np.prod(shape, dtype=np.intp))
-    _check_time(code, source, leading, resolver)
+    width, tail = _width(code, reader.graph)
+    shape = (*leading, *tail)
+    if code.delayed and resolver is None:
+        _check_time(source, leading)
     return StructuredTable(
-        {}, {}, shape, size, reader.graph, columns, leading, width, source.time, resolver
+        {},
+        {},
+        shape,
+        math.prod(shape),
+        reader.graph,
+        columns,
+        leading,
+        width,
+        source.time,
+        resolver,
     )
 
 
-def _tail(space: Space, graph: Graph) -> tuple[int, ...]:
-    """Return the axes of a result behind the samples."""
-    if space.parent is None:
-        return (graph.num_nodes,) * len(space.indices)
-    return (graph.layout(space).count,)
+def _width(code: Code, graph: Graph) -> tuple[int, tuple[int, ...]]:
+    """Return the length of the result's last axis inside the engine, and its axes outside."""
+    known = graph.kept.get(id(code))
+    if known is None or known[0] is not code:
+        width = graph.layout(code.space).count
+        root = code.space.parent is None
+        tail = (graph.num_nodes,) * len(code.space.indices) if root else (width,)
+        known = graph.kept[id(code)] = code, (width, tail)
+    found: tuple[int, tuple[int, ...]] = known[1]
+    return found
 
 
 def _relation(name: str, width: int | None, code: Code, source: Source) -> Integers:
@@ -86,22 +101,12 @@ def _relation(name: str, width: int | None, code: Code, source: Source) -> Integ
             f"relation {name!r} has {columns - 1} sources in a row; say which one: sour(x, 1) to "
             f"sour(x, {columns - 1})"
         )
-    for read in code.columns:
-        _check_positions(name, columns, read.space)
-    for space in code.spaces:
-        _check_positions(name, columns, space)
+    if code.reach.get(name, 0) >= columns:
+        raise ExpressionError(
+            f"sour(…, {code.reach[name]}) does not exist in relation {name!r}, whose rows have "
+            f"{plural(columns - 1, 'source')}"
+        )
     return found
-
-
-def _check_positions(name: str, columns: int, space: Space) -> None:
-    here: Space | None = space
-    while here is not None:
-        if here.relation == name and NODE in here.indices and len(here.indices) > columns:
-            raise ExpressionError(
-                f"sour(…, {len(here.indices) - 1}) does not exist in relation {name!r}, whose rows "
-                f"have {columns - 1} source(s)"
-            )
-        here = here.parent
 
 
 def _no_relation(name: str, source: Source) -> str:
@@ -262,11 +267,15 @@ class _Reader:
 
 def _leading(code: Code, pieces: Mapping[int, Values]) -> tuple[int, ...]:
     """Return the common shape of the samples."""
+    shapes = {piece.shape[:-1] for piece in pieces.values()}
+    if len(shapes) == 1:
+        return shapes.pop()
     try:
-        return np.broadcast_shapes(*(piece.shape[:-1] for piece in pieces.values()))
+        return np.broadcast_shapes(*shapes)
     except ValueError as error:
-        shapes = {read.text: pieces[read.position].shape[:-1] for read in code.columns}
-        listed = ", ".join(f"{text} {shape}" for text, shape in shapes.items())
+        listed = ", ".join(
+            f"{read.text} {pieces[read.position].shape[:-1]}" for read in code.columns
+        )
         raise ExpressionError(
             f"the leading axes of the columns do not fit together: {one_line(listed)}"
         ) from error
@@ -275,16 +284,12 @@ def _leading(code: Code, pieces: Mapping[int, Values]) -> tuple[int, ...]:
 def _flat(piece: Values, leading: tuple[int, ...]) -> Values:
     """Make one axis of the samples, of length 1 where nothing varies along it."""
     last = piece.shape[-1]
-    if all(length == 1 for length in piece.shape[:-1]):
-        return np.ascontiguousarray(piece.reshape(1, last))
+    if piece.ndim == 1 or all(length == 1 for length in piece.shape[:-1]):
+        return np.ascontiguousarray(piece).reshape(1, last)
     return np.ascontiguousarray(np.broadcast_to(piece, (*leading, last))).reshape(-1, last)
 
 
-def _check_time(
-    code: Code, source: Source, leading: tuple[int, ...], resolver: DelayResolver | None
-) -> None:
-    if not code.delayed or resolver is not None:
-        return
+def _check_time(source: Source, leading: tuple[int, ...]) -> None:
     if not leading:
         raise ExpressionError(
             "delay needs a history: the first axis of the data must be the time, as (T,) or (T, N)"

@@ -6,7 +6,7 @@ own. A grouped parameter is therefore taken apart into single ones and a choice 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from srh.engine.expression import Expression, Label
 from srh.engine.indexed import Indexed
 from srh.engine.names import MAX_NAME
-from srh.engine.parameters import GroupedParameter, Parameter, no_value
+from srh.engine.parameters import AnyParameter, GroupedParameter, Parameter, no_value
 from srh.errors import ExpressionError
 from srh.text import one_line
 
@@ -126,13 +126,13 @@ def choose(codes: Any, members: Any) -> Any:
     return np.asarray(members, np.float64)[codes]
 
 
-def require_values(expression: Expression, labels: Mapping[str, tuple[Label, ...]]) -> None:
+def require_values(leaves: Iterable[AnyParameter], labels: Mapping[str, tuple[Label, ...]]) -> None:
     """Refuse labels for which a grouped parameter has no value.
 
     Raises:
         ExpressionError: Naming the first one.
     """
-    for leaf in expression.parameters:
+    for leaf in leaves:
         if isinstance(leaf, GroupedParameter) and leaf.default is None:
             for label in labels[leaf.label]:
                 if label not in leaf.values:

@@ -28,9 +28,9 @@ from srh.engine.expression import Binary, Expression, Function, Number, Symbol, 
 from srh.engine.frame import Frame
 from srh.engine.indexed import is_structured
 from srh.engine.kernels import KERNELS, POWERS, Kernel
-from srh.engine.parameters import GroupedParameter, Parameter, no_value
+from srh.engine.parameters import GroupedParameter, Parameter, no_value, require_bound
 from srh.engine.plan import Plan, make_plan
-from srh.errors import ExpressionError, UnboundParameterError
+from srh.errors import ExpressionError
 
 if TYPE_CHECKING:
     from srh.engine.structured_data import DelayResolver
@@ -357,16 +357,6 @@ def evaluate(
         ExpressionError: A column is text or of another shape, or a group label has neither value
             nor default.
     """
-    unbound = [
-        leaf.name
-        for leaf in expression.parameters
-        if isinstance(leaf, Parameter) and leaf.value is None
-    ]
-    if unbound:
-        raise UnboundParameterError(
-            f"no value for parameter(s) {', '.join(map(repr, unbound))}; fit the expression or "
-            "bind them with bind_parameters"
-        )
     if is_structured(expression):
         # Only who uses relations or delays pays for importing what they need.
         from srh.engine.structured_program import evaluate_structured
@@ -380,6 +370,7 @@ def evaluate(
             time=time,
             delay_resolver=delay_resolver,
         )
+    require_bound(expression.parameters)
     table = read_table(expression, data)
     values = [
         _row_values(leaf, table) if isinstance(leaf, GroupedParameter) else leaf.value

@@ -34,14 +34,14 @@ _OF_NOTHING = {"sum": 0.0, "prod": 1.0, "mean": np.nan, "max": np.nan, "min": np
 
 
 def read_relation(name: str, table: Any) -> Integers:
-    """Check a relation's table.
+    """Return a relation's table as an array.
 
     Args:
         name: For messages.
         table: Integers ``(E, 2)`` or ``(H, 3)``, target first.
 
     Raises:
-        ExpressionError: It is of another shape or type, or an endpoint is negative.
+        ExpressionError: It is of another shape or type.
     """
     array = np.asarray(table)
     if array.ndim != 2 or array.shape[1] < 2:
@@ -54,11 +54,7 @@ def read_relation(name: str, table: Any) -> Integers:
             f"relation {name!r} holds {array.dtype}; its entries are numbers of nodes: convert "
             "them with astype(int)"
         )
-    if array.size and int(array.min()) < 0:
-        raise ExpressionError(
-            f"relation {name!r} has the endpoint {int(array.min())}; nodes are numbered from 0"
-        )
-    return np.array(array, np.intp)
+    return array
 
 
 def check_endpoints(name: str, table: Integers, num_nodes: int) -> None:
@@ -67,11 +63,12 @@ def check_endpoints(name: str, table: Integers, num_nodes: int) -> None:
     Raises:
         ExpressionError: Naming the first such row.
     """
-    bad = np.flatnonzero((table >= num_nodes).any(axis=1))
-    if len(bad):
+    outside = (table < 0) | (table >= num_nodes)
+    if outside.any():
+        row, column = np.argwhere(outside)[0]
         raise ExpressionError(
-            f"relation {name!r} has the endpoint {int(table[bad[0]].max())} in row {int(bad[0])}, "
-            f"but there are {num_nodes} nodes (0 to {num_nodes - 1})"
+            f"relation {name!r} has the endpoint {int(table[row, column])} in row {row}, but there "
+            f"are {num_nodes} nodes, numbered from 0"
         )
 
 
@@ -108,6 +105,8 @@ class Graph:
 
     def __init__(self, tables: Mapping[str, Integers], num_nodes: int) -> None:
         self.tables, self.num_nodes = dict(tables), num_nodes
+        # What others derive from the layouts, by ``id`` of what it belongs to.
+        self.kept: dict[int, tuple[Any, Any]] = {}
         self._layouts: dict[Space, Layout] = {}
         self._indices: dict[tuple[Space, Space, tuple[str, ...]], Integers | None] = {}
 
@@ -219,29 +218,29 @@ class Graph:
             here = here.parent
         return place
 
-    def reduce(self, op: str, values: Array, space: Space) -> Array:
-        """Reduce values of a joined space to its parent.
 
-        Args:
-            op: One of ``sum mean prod max min``.
-            values: ``(samples, rows)``.
-            space: Where they are.
+def reduce_rows(op: str, values: Array, layout: Layout) -> Array:
+    """Reduce values of a joined space to its parent.
 
-        Returns:
-            ``(samples, parent rows)``; of no rows the sum is 0, the product 1, the others NaN.
-        """
-        layout = self.layout(space)
-        assert layout.sizes is not None  # noqa: S101 - it is joined
-        ufunc, count = _UFUNCS[op], len(layout.sizes)
-        if count == 1 and layout.count:
-            result = ufunc.reduce(values, axis=1, keepdims=True)
-        elif layout.filled is None:
-            result = ufunc.reduceat(values, layout.starts, axis=1)
-        else:
-            result = np.full((len(values), count), _OF_NOTHING[op])
-            if len(layout.filled):
-                result[:, layout.filled] = ufunc.reduceat(values, layout.starts, axis=1)
-        return np.asarray(result / layout.sizes if op == "mean" else result)
+    Args:
+        op: One of ``sum mean prod max min``.
+        values: ``(samples, rows)``.
+        layout: Of the space.
+
+    Returns:
+        ``(samples, parent rows)``; of no rows the sum is 0, the product 1, the others NaN.
+    """
+    assert layout.sizes is not None  # noqa: S101 - it is joined
+    ufunc, count = _UFUNCS[op], len(layout.sizes)
+    if count == 1 and layout.count:
+        result = ufunc.reduce(values, axis=1, keepdims=True)
+    elif layout.filled is None and layout.count:
+        result = ufunc.reduceat(values, layout.starts, axis=1)
+    else:
+        result = np.full((len(values), count), _OF_NOTHING[op])
+        if layout.count:
+            result[:, layout.filled] = ufunc.reduceat(values, layout.starts, axis=1)
+    return np.asarray(result / layout.sizes if op == "mean" else result)
 
 
 _recent: list[Graph] = []
@@ -257,7 +256,7 @@ def graph_of(tables: Mapping[str, Integers], num_nodes: int) -> Graph:
             return graph
     for name, table in tables.items():
         check_endpoints(name, table, num_nodes)
-    graph = Graph({name: table.copy() for name, table in tables.items()}, num_nodes)
+    graph = Graph({name: np.array(table, np.intp) for name, table in tables.items()}, num_nodes)
     if sum(map(len, tables.values())) <= _KEPT_ROWS:
         _recent.insert(0, graph)
         del _recent[_KEPT_GRAPHS:]
@@ -265,7 +264,9 @@ def graph_of(tables: Mapping[str, Integers], num_nodes: int) -> Graph:
 
 
 def _same_tables(a: Mapping[str, Integers], b: Mapping[str, Integers]) -> bool:
-    return a.keys() == b.keys() and all(np.array_equal(a[name], b[name]) for name in a)
+    return a.keys() == b.keys() and all(
+        a[name].shape == b[name].shape and bool((a[name] == b[name]).all()) for name in a
+    )
 
 
 def rows_of(relation: str, width: int = 2) -> Space:

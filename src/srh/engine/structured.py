@@ -113,6 +113,7 @@ class Code:
         columns: What is read.
         relations: Relations used, each with the number of its columns if the text tells it.
         sources: Relations whose ``sour`` has no position.
+        reach: The highest position that ``sour`` has, by relation.
         delayed: Whether it looks into the past.
     """
 
@@ -123,6 +124,7 @@ class Code:
     columns: tuple[ColumnRead, ...]
     relations: dict[str, int | None]
     sources: tuple[str, ...]
+    reach: dict[str, int]
     delayed: bool
 
     @property
@@ -158,6 +160,7 @@ class _StructuredCompiler:
         self._columns: dict[int, ColumnRead] = {}
         self._relations: dict[str, int | None] = {}
         self._sources: dict[str, None] = {}
+        self._reach: dict[str, int] = {}
         self._delayed = False
 
     def run(self, top: Space) -> Code:
@@ -201,6 +204,7 @@ class _StructuredCompiler:
             columns,
             self._relations,
             tuple(self._sources),
+            self._reach,
             self._delayed,
         )
 
@@ -211,7 +215,9 @@ class _StructuredCompiler:
         if isinstance(node, Gather):
             return Space(node.incidence.names, EVERYTHING, node.incidence.relation)
         if isinstance(node, Aggregate):
-            places = (NODE, *(str(place) for place in range(1, _most_sources(node) + 1)))
+            most = _most_sources(node)
+            self._reach[node.relation] = max(most, self._reach.get(node.relation, 1))
+            places = (NODE, *(str(place) for place in range(1, most + 1)))
             return Space(places, Space((NODE,)), node.relation, (NODE,))
         return Space((NODE,)) if isinstance(node, RelationLift) else scope
 

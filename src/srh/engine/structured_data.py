@@ -7,7 +7,8 @@ nothing varies along it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -17,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from srh.engine.columns import Table, as_numbers, columns_of, group_rows, missing_message
 from srh.engine.expression import Expression, Label
 from srh.engine.names import normalise_columns, normalise_name
-from srh.engine.parameters import GroupedParameter
+from srh.engine.parameters import AnyParameter, GroupedParameter
 from srh.engine.relations import Array, Graph, Integers
 from srh.errors import ExpressionError, MissingVariableError
 
@@ -172,7 +173,7 @@ class StructuredTable(Table):
     @property
     def n_samples(self) -> int:
         """Number of samples."""
-        return int(np.prod(self.leading, dtype=np.intp))
+        return math.prod(self.leading)
 
     @property
     def history(self) -> float:
@@ -199,15 +200,15 @@ class StructuredTable(Table):
         )
 
 
-def read_labels(expression: Expression, source: Source) -> Labelled:
-    """Number the labels of a formula's grouped parameters.
+def read_labels(leaves: Iterable[AnyParameter], source: Source) -> Labelled:
+    """Number the labels of grouped parameters.
 
     Raises:
         MissingVariableError: A label column is missing.
         ExpressionError: It holds what is no label.
     """
     found = {}
-    for leaf in expression.parameters:
+    for leaf in leaves:
         if isinstance(leaf, GroupedParameter) and leaf.label not in found:
             column = np.asarray(source.column(leaf.label))
             labels, codes = group_rows(column.reshape(-1), leaf.label)

@@ -74,7 +74,7 @@ def read_problem(
         ExpressionError: The data do not fit, or a grouped parameter has a label of its own
             everywhere.
     """
-    labels = read_labels(formula, source)
+    labels = read_labels(formula.parameters, source)
     for leaf in formula.parameters:
         if isinstance(leaf, GroupedParameter):
             names, codes = labels[leaf.label]

@@ -15,13 +15,15 @@ import numpy as np
 
 from srh.engine.delays import Past, interpolate, look_back, slope
 from srh.engine.groups import choose
-from srh.engine.relations import Array, Graph
-from srh.engine.scopes import EVERYTHING, Space
+from srh.engine.relations import Array, Graph, Layout, reduce_rows
+from srh.engine.scopes import EVERYTHING
 from srh.engine.structured import Fold, Lag, Move, Pick
 from srh.engine.structured_data import StructuredTable
 
 if TYPE_CHECKING:
     from srh.engine.structured_program import StructuredProgram
+
+_KEPT_STEPS = 64
 
 Step = tuple[int, Callable[..., Any], tuple[int, ...], int]
 
@@ -132,9 +134,12 @@ class StructuredFrame:
         graph = self.table.graph
         assert kernel is not None  # noqa: S101 - only operations are steps
         if isinstance(kernel, Move):
-            return take(graph, kernel, slopes[args[0]])
+            return _mover(graph, kernel)(slopes[args[0]])
         if isinstance(kernel, Fold):
-            return _fold_slope(graph, kernel, values[args[0]], values[position], slopes[args[0]])
+            layout = graph.layout(kernel.space)
+            return _fold_slope(
+                layout, kernel.op, values[args[0]], values[position], slopes[args[0]]
+            )
         if isinstance(kernel, Lag):
             return self._lag_slope(values, args, slopes)
         if isinstance(kernel, Pick):
@@ -239,20 +244,30 @@ class Probe:
 
 def steps_of(program: StructuredProgram, table: StructuredTable) -> list[Step]:
     """Return position, function, operands and mask of each operation on bound data."""
-    steps: list[Step] = []
-    for position, node in enumerate(program.nodes):
-        if node.kernel is not None:
-            steps.append((position, _function(node.kernel, table), node.args, node.mask))
+    kept = table.graph.kept
+    known = kept.get(id(program))
+    if known is not None and known[0] is program:
+        return known[1]
+    steps = [
+        (position, _function(node.kernel, table), node.args, node.mask)
+        for position, node in enumerate(program.nodes)
+        if node.kernel is not None
+    ]
+    # A delay depends on the table's time, everything else on the graph alone.
+    if not program.code.delayed:
+        if len(kept) >= _KEPT_STEPS:
+            kept.clear()
+        kept[id(program)] = program, steps
     return steps
 
 
 def _function(kernel: Any, table: StructuredTable) -> Callable[..., Any]:
     graph = table.graph
     if isinstance(kernel, Move):
-        index = graph.index(kernel.source, kernel.space, kernel.at)
-        return _same if index is None else lambda value: _take(value, index)
+        return _mover(graph, kernel)
     if isinstance(kernel, Fold):
-        return lambda value: graph.reduce(kernel.op, _spread(graph, kernel.space, value), kernel.space)
+        layout = graph.layout(kernel.space)
+        return lambda value: reduce_rows(kernel.op, _spread(value, layout.count), layout)
     if isinstance(kernel, Lag):
         return lambda history, lag: _past_values(table, kernel, history, lag)
     if isinstance(kernel, Pick):
@@ -260,43 +275,46 @@ def _function(kernel: Any, table: StructuredTable) -> Callable[..., Any]:
     return kernel.numpy
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
-def take(graph: Graph, kernel: Move, value: Any) -> Any:
-    """Take values to another space; what does not vary stays as it is."""
+def _mover(graph: Graph, kernel: Move) -> Callable[[Any], Any]:
+    """Return what takes values to another space; what does not vary stays as it is."""
+    if kernel.space.parent == kernel.source and kernel.at == kernel.source.indices:
+        # The rows of one parent stand together: repeating is faster than looking up.
+        sizes = graph.layout(kernel.space).sizes
+        return lambda value: value if _is_constant(value) else value.repeat(sizes, 1)
     index = graph.index(kernel.source, kernel.space, kernel.at)
-    return value if index is None else _take(value, index)
+    if index is None:
+        return lambda value: value
+    # All indices are valid: "clip" only spares NumPy a second look at them.
+    return lambda value: value if _is_constant(value) else value.take(index, 1, None, "clip")
 
 
-def _take(value: Any, index: Any) -> Any:
-    return value if np.ndim(value) < 2 or value.shape[1] == 1 else value.take(index, axis=1)
+def _is_constant(value: Any) -> bool:
+    return np.ndim(value) < 2 or value.shape[1] == 1
 
 
-def _spread(graph: Graph, space: Space, value: Any) -> Array:
+def _spread(value: Any, rows: int) -> Array:
     """Give a value its full number of rows."""
-    value = np.atleast_2d(value)
-    rows = graph.layout(space).count
+    if np.ndim(value) < 2:
+        return np.full((1, rows), value)
     return value if value.shape[1] == rows else np.broadcast_to(value, (len(value), rows))
 
 
-def _fold_slope(graph: Graph, kernel: Fold, value: Any, result: Any, slopes: Any) -> Any:
-    space, layout = kernel.space, graph.layout(kernel.space)
-    slopes = _spread(graph, space, slopes)
-    if kernel.op in ("sum", "mean"):
-        return graph.reduce(kernel.op, slopes, space)
-    value, up = _spread(graph, space, value), layout.parent
-    if kernel.op == "prod":
+def _fold_slope(layout: Layout, op: str, value: Any, result: Any, slopes: Any) -> Any:
+    slopes = _spread(slopes, layout.count)
+    if op in ("sum", "mean"):
+        return reduce_rows(op, slopes, layout)
+    value, up = _spread(value, layout.count), layout.parent
+    if op == "prod":
         zero = value == 0
-        zeros = graph.reduce("sum", zero.astype(np.float64), space)[:, up]
-        rest = graph.reduce("prod", np.where(zero, 1.0, value), space)[:, up]
-        others = np.where(zero, (zeros == 1) * rest, (zeros == 0) * rest / np.where(zero, 1.0, value))
-        return graph.reduce("sum", others * slopes, space)
+        plain = np.where(zero, 1.0, value)
+        zeros = reduce_rows("sum", zero.astype(np.float64), layout)[:, up]
+        rest = reduce_rows("prod", plain, layout)[:, up]
+        others = np.where(zero, (zeros == 1) * rest, (zeros == 0) * rest / plain)
+        return reduce_rows("sum", others * slopes, layout)
     place = np.arange(layout.count)
     best = np.where(value == result[:, up], place, layout.count)
-    first = graph.reduce("min", best, space)[:, up] == place
-    return graph.reduce("sum", np.where(first, slopes, 0.0), space)
+    first = reduce_rows("min", best, layout)[:, up] == place
+    return reduce_rows("sum", np.where(first, slopes, 0.0), layout)
 
 
 def _past_values(table: StructuredTable, kernel: Lag, history: Any, lag: Any) -> Array:

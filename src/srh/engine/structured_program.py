@@ -14,6 +14,7 @@ from srh.engine.binding import bind
 from srh.engine.columns import Table
 from srh.engine.expression import Expression
 from srh.engine.groups import expand_groups, require_values
+from srh.engine.parameters import AnyParameter, Parameter, require_bound
 from srh.engine.program import Program
 from srh.engine.relations import Array
 from srh.engine.structured import Code, compile_structured
@@ -38,14 +39,25 @@ class StructuredProgram(Program):
     """
 
     code: Code
-    _last_use: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    _ends: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)
+    _constants: tuple[tuple[int, Any], ...] = field(init=False, repr=False, compare=False)
+    _leaves: tuple[tuple[int, int], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        last = [-1] * len(self.nodes)
-        for position, node in enumerate(self.nodes):
-            for arg in node.args:
-                last[arg] = position
-        object.__setattr__(self, "_last_use", tuple(last))
+        last = {arg: position for position, node in enumerate(self.nodes) for arg in node.args}
+        ends = tuple(
+            tuple(arg for arg in dict.fromkeys(node.args) if last[arg] == position)
+            for position, node in enumerate(self.nodes)
+        )
+        places = {name: k for k, name in enumerate(self.parameters)}
+        constants = tuple(
+            (p, np.float64(node.value)) for p, node in enumerate(self.nodes) if node.kind == "constant"
+        )
+        leaves = tuple(
+            (p, places[node.name]) for p, node in enumerate(self.nodes) if node.kind == "parameter"
+        )
+        for name, value in (("_ends", ends), ("_constants", constants), ("_leaves", leaves)):
+            object.__setattr__(self, name, value)
 
     def evaluate(self, table: Table, parameters: Sequence[Any], *, threads: int = 1) -> Array:
         """Compute the formula's value in every row.
@@ -59,15 +71,23 @@ class StructuredProgram(Program):
             Float64 array ``(n,)``; NaN where the formula is not defined.
         """
         table = _structured(table)
-        result = np.empty((table.n_samples, table.width))
         blocks = self._blocks(table)
+        if len(blocks) == 1:
+            result = self._run(table, parameters)
+        else:
+            result = self._run_blocks(table, parameters, blocks, threads)
+        flat = result.reshape(-1)
+        return flat if table.selection is None else flat[table.selection]
+
+    def _run_blocks(
+        self, table: StructuredTable, parameters: Sequence[Any], blocks: list[slice], threads: int
+    ) -> Array:
+        result = np.empty((table.n_samples, table.width))
 
         def run(block: slice) -> None:
-            part = table if len(blocks) == 1 else table.samples(block)
-            with np.errstate(all="ignore"):
-                result[block] = self._run(part, parameters)
+            result[block] = self._run(table.samples(block), parameters)
 
-        if threads > 1 and len(blocks) > 1:
+        if threads > 1:
             from concurrent.futures import ThreadPoolExecutor
 
             with ThreadPoolExecutor(threads) as pool:
@@ -75,8 +95,7 @@ class StructuredProgram(Program):
         else:
             for block in blocks:
                 run(block)
-        flat = result.reshape(-1)
-        return flat if table.selection is None else flat[table.selection]
+        return result
 
     def _blocks(self, table: StructuredTable) -> list[slice]:
         """Cut the samples so that intermediate results stay small."""
@@ -86,21 +105,37 @@ class StructuredProgram(Program):
         size = max(1, _BLOCK // max(rows, 1))
         return [slice(s, min(s + size, table.n_samples)) for s in range(0, table.n_samples, size)]
 
-    def _run(self, table: StructuredTable, parameters: Sequence[Any]) -> Any:
+    def _run(self, table: StructuredTable, parameters: Sequence[Any]) -> Array:
         values: list[Any] = [None] * len(self.nodes)
-        for position, node in enumerate(self.nodes):
-            if node.kind == "constant":
-                values[position] = np.float64(node.value)
-            elif node.kind == "column":
-                values[position] = table.columns[position]
-            elif node.kind == "parameter":
-                values[position] = np.float64(parameters[self.parameters.index(node.name)])
-        for position, function, args, _ in steps_of(self, table):
-            values[position] = function(*[values[arg] for arg in args])
-            for arg in args:
-                if self._last_use[arg] == position:
+        for position, value in self._constants:
+            values[position] = value
+        for position in table.columns:
+            values[position] = table.columns[position]
+        for position, leaf in self._leaves:
+            values[position] = np.float64(parameters[leaf])
+        # Results that nobody else holds may be written over by the operation that consumes them.
+        own: set[int] = set()
+        with np.errstate(all="ignore"):
+            for position, function, args, _ in steps_of(self, table):
+                operands = [values[arg] for arg in args]
+                ends = self._ends[position]
+                out = None
+                if ends and isinstance(function, np.ufunc):
+                    out = _reusable(operands, [values[arg] for arg in ends if arg in own])
+                values[position] = result = (
+                    function(*operands) if out is None else function(*operands, out)
+                )
+                own.add(position)
+                if out is None:
+                    shared = [arg for arg in args if values[arg] is result]
+                    if shared:
+                        own.difference_update(shared, (position,))
+                for arg in ends:
                     values[arg] = None
-        return values[-1]
+        value, shape = values[-1], (table.n_samples, table.width)
+        if self.root in own and np.shape(value) == shape:
+            return np.asarray(value)
+        return np.array(np.broadcast_to(value, shape), np.float64)
 
     def frame(self, table: Table) -> Any:
         """Return the program on rows of data: ``(2, size)`` rows give a ``Probe``."""
@@ -146,6 +181,14 @@ class StructuredProgram(Program):
         return values, jacobian.T
 
 
+def _reusable(operands: Sequence[Any], own: Sequence[Any]) -> Any:
+    """Return one of a step's own operands that has the shape of its result."""
+    for value in own:
+        if np.ndim(value) == 2 and all(np.ndim(o) < 2 or o.shape == value.shape for o in operands):
+            return value
+    return None
+
+
 def _structured(table: Table) -> StructuredTable:
     assert isinstance(table, StructuredTable)  # noqa: S101 - binding made it
     return table
@@ -169,12 +212,21 @@ def evaluate_structured(
     delay_resolver: DelayResolver | None = None,
 ) -> Array:
     """Compute a structured formula, see ``srh.engine.program.evaluate``."""
+    leaves = _parameters(expression)
+    require_bound(leaves)
     source = read_source(data, relations, num_nodes, time)
-    labels = read_labels(expression, source)
-    found = {name: names for name, (names, _) in labels.items()}
-    require_values(expression, found)
-    expanded, _ = expand_groups(expression, found)
-    program = structured_program(expanded)
+    labels = read_labels(leaves, source)
+    if labels:
+        found = {name: names for name, (names, _) in labels.items()}
+        require_values(leaves, found)
+        expression, _ = expand_groups(expression, found)
+        leaves = _parameters(expression)
+    program = structured_program(expression)
     table = bind(program.code, source, labels, delay_resolver)
-    values = [leaf.value for leaf in expanded.parameters]  # type: ignore[union-attr]
+    values = [leaf.value for leaf in leaves if isinstance(leaf, Parameter)]
     return program.evaluate(table, values, threads=threads).reshape(table.shape)
+
+
+@lru_cache(maxsize=64)
+def _parameters(expression: Expression) -> tuple[AnyParameter, ...]:
+    return expression.parameters
