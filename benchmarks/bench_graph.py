@@ -32,9 +32,7 @@ def main() -> None:
     omega = rng.normal(size=NODES)
     phases = rng.uniform(-np.pi, np.pi, (TIMES, NODES))
     target, source = edges.T.copy()
-    incidence = sparse.csr_array(
-        (np.ones(EDGES), (target, np.arange(EDGES))), shape=(NODES, EDGES)
-    )
+    incidence = sparse.csr_array((np.ones(EDGES), (target, np.arange(EDGES))), shape=(NODES, EDGES))
     coupling = 0.3
     formula = parse(f"omega + {coupling}*sum[j](A[i, j], sin(x[j] - x[i]))")
 
@@ -42,9 +40,7 @@ def main() -> None:
         return [formula.evaluate({"x": x, "omega": omega, "A": edges}) for x in phases]
 
     def by_hand() -> list[np.ndarray]:
-        return [
-            omega + coupling * (incidence @ np.sin(x[source] - x[target])) for x in phases
-        ]
+        return [omega + coupling * (incidence @ np.sin(x[source] - x[target])) for x in phases]
 
     assert np.allclose(ours(), by_hand())
     ratios = [seconds(ours) / seconds(by_hand) for _ in range(ROUNDS)]
@@ -54,7 +50,9 @@ def main() -> None:
     fit = parse("omega + param('K')*sum[j](A[i, j], sin(x[j] - x[i]))").fit(
         truth, {"x": phases[0], "omega": omega, "A": edges}
     )
-    print(f"  fit of the coupling: {fit.n_evaluations} evaluations (4 wanted), K = {fit.parameters['K']}")
+    print(
+        f"  fit of the coupling: {fit.n_evaluations} evaluations (4 wanted), K = {fit.parameters['K']}"
+    )
     batch = {"x": phases, "omega": omega, "A": edges}
     whole = [seconds(lambda: formula.evaluate(batch)) / seconds(by_hand) for _ in range(5)]
     print(f"  all {TIMES} at once / hand-written: {statistics.median(whole):.2f}")

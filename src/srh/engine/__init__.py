@@ -15,6 +15,19 @@ from srh.engine.expression import (
 )
 from srh.engine.fit import fit
 from srh.engine.folding import fold_constants
+from srh.engine.indexed import (
+    MAX_INDICES,
+    Aggregate,
+    Delay,
+    Gather,
+    Incidence,
+    Index,
+    Indexed,
+    Reduction,
+    RelationField,
+    RelationLift,
+    delay,
+)
 from srh.engine.names import MAX_NAME, normalise_columns, normalise_name
 from srh.engine.operators import OPERATORS, Operator
 from srh.engine.parameters import (
@@ -34,27 +47,38 @@ from srh.engine.tokens import MAX_NUMBER, MAX_TEXT
 
 __all__ = [
     "MAX_DEPTH",
+    "MAX_INDICES",
     "MAX_NAME",
     "MAX_NODES",
     "MAX_NUMBER",
     "MAX_TEXT",
     "OPERATORS",
+    "Aggregate",
     "Binary",
+    "Delay",
     "Expression",
     "FitResult",
     "Function",
+    "Gather",
     "GroupedParameter",
+    "Incidence",
+    "Index",
+    "Indexed",
     "Label",
     "Number",
     "Operator",
     "Parameter",
     "Program",
+    "Reduction",
+    "RelationField",
+    "RelationLift",
     "Symbol",
     "Unary",
     "Variable",
     "bind_parameters",
     "compile_program",
     "count_parameters",
+    "delay",
     "evaluate",
     "fit",
     "fold_constants",

@@ -47,7 +47,9 @@ def bind(
     }
     tables = {name: _relation(name, width, code, source) for name, width in code.relations.items()}
     num_nodes = _num_nodes(code, source, arrays, tables)
-    reader = _Reader(source, graph_of(tables, num_nodes))
+    structured = [arrays[read.position] for read in code.columns if read.reading != "bare"]
+    sample_axes = max((array.ndim - 1 for array in structured), default=-1)
+    reader = _Reader(source, graph_of(tables, num_nodes), sample_axes)
     pieces = {read.position: reader.read(read, arrays[read.position]) for read in code.columns}
     leading = _leading(code, pieces)
     columns = {position: _flat(piece, leading) for position, piece in pieces.items()}
@@ -160,8 +162,8 @@ def _is_per_node(read: ColumnRead) -> bool:
 class _Reader:
     """Checks columns and brings them to the space in which they are read."""
 
-    def __init__(self, source: Source, graph: Graph) -> None:
-        self._source, self.graph = source, graph
+    def __init__(self, source: Source, graph: Graph, sample_axes: int) -> None:
+        self._source, self.graph, self._sample_axes = source, graph, sample_axes
 
     def read(self, read: ColumnRead, array: Values) -> Values:
         """Return a column with the rows of its space as last axis, or 1 if it does not vary."""
@@ -205,9 +207,13 @@ class _Reader:
         nodes = self.graph.num_nodes
         if array.ndim == 0 or array.shape[-1] != nodes or read.name in self._source.structures:
             relations = [n for n, t in self.graph.tables.items() if array.shape[-1:] == (len(t),)]
-            advice = self._advice(read, array) if array.ndim == 0 or not relations else (
-                f"; it is as long as relation {relations[0]!r}, whose columns are written with all "
-                f"of its indices: {read.name}[i, j]"
+            advice = (
+                self._advice(read, array)
+                if array.ndim == 0 or not relations
+                else (
+                    f"; it is as long as relation {relations[0]!r}, whose columns are written with all "
+                    f"of its indices: {read.name}[i, j]"
+                )
             )
             raise ExpressionError(
                 f"{read.text} needs one value per node on its last axis: (..., {nodes}), "
@@ -218,7 +224,9 @@ class _Reader:
     def _bare(self, read: ColumnRead, array: Values) -> Values:
         space = read.space
         if not space.indices and space.parent is None:
-            return array[..., None]
+            # Beside values per node (T, N), one value per sample may be (T,) or (T, 1).
+            per_sample = array.shape[-1:] == (1,) and array.ndim == self._sample_axes + 1
+            return array if per_sample else array[..., None]
         if array.ndim == 0:
             return array[None]
         if array.shape[-1] == 1:
@@ -286,7 +294,8 @@ def _flat(piece: Values, leading: tuple[int, ...]) -> Values:
     last = piece.shape[-1]
     if piece.ndim == 1 or all(length == 1 for length in piece.shape[:-1]):
         return np.ascontiguousarray(piece).reshape(1, last)
-    return np.ascontiguousarray(np.broadcast_to(piece, (*leading, last))).reshape(-1, last)
+    whole = np.ascontiguousarray(np.broadcast_to(piece, (*leading, last)))
+    return whole.reshape(math.prod(leading), last)
 
 
 def _check_time(source: Source, leading: tuple[int, ...]) -> None:

@@ -56,12 +56,13 @@ class Table:
         return Table(values, groups, shape, int(np.prod(shape)))
 
 
-def read_table(expression: Expression, data: Any) -> Table:
+def read_table(expression: Expression, data: Any, num_nodes: int | None = None) -> Table:
     """Take the columns that an expression uses out of data.
 
     Args:
         expression: Decides which columns are read, and which of them hold group labels.
         data: A mapping from column name to array-like, or an object whose ``data`` is one.
+        num_nodes: Of structured data, where a formula without columns is one value per node.
 
     Returns:
         The columns, broadcast to one shape and made flat.
@@ -86,7 +87,7 @@ def read_table(expression: Expression, data: Any) -> Table:
     )
     values = {name: as_numbers(columns[spelling[name]], name) for name in numeric}
     raw = {name: np.asarray(columns[spelling[name]]) for name in labels}
-    shape = _common_shape({**raw, **values} or {name: np.asarray(c) for name, c in columns.items()})
+    shape = _common_shape({**raw, **values} or _shaping(columns, data, num_nodes))
     flat = {
         name: np.ascontiguousarray(np.broadcast_to(column, shape)).reshape(-1)
         for name, column in values.items()
@@ -167,6 +168,22 @@ def _plain(item: Any, name: str) -> Label:
         return plain_label(int(item) if isinstance(item, bool) else item)
     except ExpressionError as error:
         raise ExpressionError(f"column {name!r}: {error}") from error
+
+
+def _shaping(
+    columns: Mapping[str, Any], data: Any, num_nodes: int | None
+) -> dict[str, NDArray[Any]]:
+    """Return the columns whose shape a formula without columns takes on."""
+    arrays = {name: np.asarray(column) for name, column in columns.items()}
+    nodes = getattr(data, "num_nodes", None) if num_nodes is None else num_nodes
+    if nodes is None:
+        return arrays
+    relations = getattr(data, "relation_names", ())
+    return {
+        name: array
+        for name, array in arrays.items()
+        if name not in relations and array.shape[-1:] == (nodes,)
+    }
 
 
 def _common_shape(columns: Mapping[str, NDArray[Any]]) -> tuple[int, ...]:

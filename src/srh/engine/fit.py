@@ -108,7 +108,7 @@ def fit(
     return _fit(expression, program, table, values, weights, bounds, budget, seed)
 
 
-def _fit(  # noqa: PLR0913
+def _fit(
     expression: Expression,
     program: Program,
     table: Table,

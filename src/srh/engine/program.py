@@ -371,7 +371,7 @@ def evaluate(
             delay_resolver=delay_resolver,
         )
     require_bound(expression.parameters)
-    table = read_table(expression, data)
+    table = read_table(expression, data, num_nodes)
     values = [
         _row_values(leaf, table) if isinstance(leaf, GroupedParameter) else leaf.value
         for leaf in expression.parameters

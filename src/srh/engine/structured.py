@@ -11,7 +11,7 @@ come from different ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, TypeAlias
@@ -108,7 +108,7 @@ class Code:
     Attributes:
         nodes: In topological order; the last one is the result.
         parameters: Names, in the order of the bits in the nodes' masks.
-        spaces: Space of each node.
+        spaces: All spaces that occur.
         space: Space of the result.
         columns: What is read.
         relations: Relations used, each with the number of its columns if the text tells it.
@@ -130,7 +130,7 @@ class Code:
     @property
     def uses_nodes(self) -> bool:
         """Whether the number of nodes matters."""
-        return any(_runs_over_nodes(space) for space in (*self.spaces, self.space))
+        return any(_runs_over_nodes(space) for space in self.spaces)
 
 
 def _runs_over_nodes(space: Space) -> bool:
@@ -199,7 +199,7 @@ class _StructuredCompiler:
         return Code(
             kept,
             tuple(self._compiler.slots),
-            tuple(self._spaces.get(old, EVERYTHING) for old in sorted(used)),
+            tuple(dict.fromkeys([top, *self._found(node.kernel for node in kept)])),
             top,
             columns,
             self._relations,
@@ -207,6 +207,14 @@ class _StructuredCompiler:
             self._reach,
             self._delayed,
         )
+
+    @staticmethod
+    def _found(kernels: Iterable[Kernel | None]) -> Iterator[Space]:
+        for kernel in kernels:
+            if isinstance(kernel, Move):
+                yield from (kernel.source, kernel.space)
+            elif isinstance(kernel, Fold):
+                yield kernel.space
 
     def _inside(self, node: Expression, scope: Space) -> Space:
         """Return the space in which a node's operands stand."""
@@ -301,7 +309,9 @@ class _StructuredCompiler:
             at = source.indices if source.parent is None else ()
             if at == (NODE,) and NODE not in space.known and space.parent is None:
                 at = space.indices
-        return self._operation(Move("take", np.positive, (), None, source, space, at), (position,), space)
+        return self._operation(
+            Move("take", np.positive, (), None, source, space, at), (position,), space
+        )
 
     def _field(self, position: int, source: Space, scope: Space, at: tuple[str, ...]) -> int:
         """Take values per row of a relation to a space in which the row is known."""
@@ -323,7 +333,10 @@ class _StructuredCompiler:
         return position
 
     def _bare(
-        self, node: Symbol | RelationField | Choice, scope: Space, labels: tuple[object, ...] | None = None
+        self,
+        node: Symbol | RelationField | Choice,
+        scope: Space,
+        labels: tuple[object, ...] | None = None,
     ) -> int:
         name = node.label if isinstance(node, Choice) else node.name
         if isinstance(node, RelationField):
@@ -380,7 +393,9 @@ class _StructuredCompiler:
     def _delay(self, node: Delay, scope: Space, args: tuple[int, ...]) -> int:
         self._delayed = True
         args, space = self._together(args, scope)
-        return self._operation(Lag("delay", np.positive, (), None, node.operand, space), args, space)
+        return self._operation(
+            Lag("delay", np.positive, (), None, node.operand, space), args, space
+        )
 
     def _note_relation(self, space: Space) -> None:
         """Remember a relation, and how many columns the formula says that it has."""

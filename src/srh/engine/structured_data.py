@@ -182,7 +182,9 @@ class StructuredTable(Table):
 
     def rows(self, rows: slice | NDArray[Any]) -> StructuredTable:
         """Return some of the rows, in the index's shape; the data stay whole."""
-        everyone = np.arange(self.n_samples * self.width) if self.selection is None else self.selection
+        everyone = (
+            np.arange(self.n_samples * self.width) if self.selection is None else self.selection
+        )
         chosen = everyone[rows]
         return replace(self, selection=chosen, shape=chosen.shape, n_rows=chosen.size)
 

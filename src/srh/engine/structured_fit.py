@@ -84,7 +84,9 @@ def read_problem(
                     "own, so its values would just repeat the target; group by a column with "
                     "repeats"
                 )
-    expression, members = expand_groups(formula, {name: found for name, (found, _) in labels.items()})
+    expression, members = expand_groups(
+        formula, {name: found for name, (found, _) in labels.items()}
+    )
     program = structured_program(expression)
     table = bind(program.code, source, labels)
     return StructuredProblem(

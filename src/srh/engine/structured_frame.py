@@ -157,9 +157,7 @@ class StructuredFrame:
                 total = part if total is None else total + part
         return total
 
-    def _lag_slope(
-        self, values: Any, args: tuple[int, ...], slopes: Mapping[int, Any]
-    ) -> Any:
+    def _lag_slope(self, values: Any, args: tuple[int, ...], slopes: Mapping[int, Any]) -> Any:
         history, lag = args
         total: Any = 0.0
         if history in slopes:
@@ -234,7 +232,11 @@ class Probe:
         if np.ndim(value) < 2:
             return value
         samples, rows = value.shape
-        places = self._places[:, b] if rows == self._width else (self._rows[:, b] * 7919 + b) % max(rows, 1)
+        places = (
+            self._places[:, b]
+            if rows == self._width
+            else (self._rows[:, b] * 7919 + b) % max(rows, 1)
+        )
         if not value.size:
             return np.nan
         if self._program.code.delayed and samples > 1:
@@ -330,7 +332,10 @@ def _past_values(table: StructuredTable, kernel: Lag, history: Any, lag: Any) ->
 
 
 def delayed(
-    table: StructuredTable, history: Any, lag: Any, how: Callable[[Array, Past], Array] = interpolate
+    table: StructuredTable,
+    history: Any,
+    lag: Any,
+    how: Callable[[Array, Past], Array] = interpolate,
 ) -> Array:
     """Return what a history was some time ago, or another function of it and of the past.
 

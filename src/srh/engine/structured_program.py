@@ -51,7 +51,9 @@ class StructuredProgram(Program):
         )
         places = {name: k for k, name in enumerate(self.parameters)}
         constants = tuple(
-            (p, np.float64(node.value)) for p, node in enumerate(self.nodes) if node.kind == "constant"
+            (p, np.float64(node.value))
+            for p, node in enumerate(self.nodes)
+            if node.kind == "constant"
         )
         leaves = tuple(
             (p, places[node.name]) for p, node in enumerate(self.nodes) if node.kind == "parameter"
@@ -101,7 +103,9 @@ class StructuredProgram(Program):
         """Cut the samples so that intermediate results stay small."""
         if self.code.delayed or table.n_samples <= 1:
             return [slice(0, table.n_samples)]
-        rows = max(table.graph.layout(space).count for space in (*self.code.spaces, self.code.space))
+        rows = max(
+            table.graph.layout(space).count for space in (*self.code.spaces, self.code.space)
+        )
         size = max(1, _BLOCK // max(rows, 1))
         return [slice(s, min(s + size, table.n_samples)) for s in range(0, table.n_samples, size)]
 
