@@ -50,9 +50,8 @@ def main() -> None:
     fit = parse("omega + param('K')*sum[j](A[i, j], sin(x[j] - x[i]))").fit(
         truth, {"x": phases[0], "omega": omega, "A": edges}
     )
-    print(
-        f"  fit of the coupling: {fit.n_evaluations} evaluations (4 wanted), K = {fit.parameters['K']}"
-    )
+    count, value = fit.n_evaluations, fit.parameters["K"]
+    print(f"  fit of the coupling: {count} evaluations (4 wanted), K = {value}")
     batch = {"x": phases, "omega": omega, "A": edges}
     whole = [seconds(lambda: formula.evaluate(batch)) / seconds(by_hand) for _ in range(5)]
     print(f"  all {TIMES} at once / hand-written: {statistics.median(whole):.2f}")

@@ -82,7 +82,7 @@ class Loops:
         full = np.broadcast_to(array, (*self.leading, array.shape[-1])).reshape(-1, array.shape[-1])
         return float(full[sample, last if array.shape[-1] > 1 else 0])
 
-    def value(self, node: Expression, at: Place) -> float:  # noqa: PLR0911, PLR0912
+    def value(self, node: Expression, at: Place) -> float:  # noqa: PLR0911
         if isinstance(node, Number | Parameter):
             return float(node.value)
         if isinstance(node, Symbol):
@@ -104,7 +104,9 @@ class Loops:
             incidence = node.incidence
             known = [r for r in at.rows if r[0] == incidence.relation]
             row = next(r[2] for r in known if r[1] in ((), incidence.names))
-            return self.value(node.body, Place(at.sample).at(incidence, row, self.ends(incidence, row)))
+            return self.value(
+                node.body, Place(at.sample).at(incidence, row, self.ends(incidence, row))
+            )
         if isinstance(node, Aggregate):
             table = self.data[node.relation]
             rows = [r for r in range(len(table)) if table[r, 0] == at.nodes[""]]
@@ -149,7 +151,9 @@ ARITY = {"A": 2, "T": 3}
 
 
 @st.composite
-def structured(draw, indices=(), fields=(), depth=3, parameters=False, ops=tuple(REDUCE)):
+def structured(  # noqa: PLR0911
+    draw, indices=(), fields=(), depth=3, parameters=False, ops=tuple(REDUCE)
+):
     """Draw an expression whose free indices and rows are bound around it."""
     options = ["common"]
     options += ["parameter"] if parameters else []

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import pickle
-import threading
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
-import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from brute_force import Loops, structured, sugared, worlds
 from srh.engine import Gather, Incidence, Indexed, Symbol, fold_constants, parse
 from srh.engine.scopes import find_needs, outermost
-from srh.errors import ExpressionError, MissingVariableError, UnboundParameterError
 
-SLOW = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+SLOW = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def relevant(data, expression):

@@ -112,8 +112,9 @@ def _relation(name: str, width: int | None, code: Code, source: Source) -> Integ
 
 
 def _no_relation(name: str, source: Source) -> str:
-    known = ", ".join(map(repr, source.relations)) or "none"
-    hint = did_you_mean(name, source.relations)
+    names = [*source.relations] or [n for n, c in source.columns.items() if _is_table(c)]
+    known = ", ".join(map(repr, names)) or "none"
+    hint = did_you_mean(name, names)
     if name in source.spelling:
         return (
             f"{name!r} is a column, not one of the relations of the data ({known}){hint}; give it "
@@ -126,33 +127,61 @@ def _no_relation(name: str, source: Source) -> str:
     )
 
 
+def _is_table(column: Any) -> bool:
+    array = np.asarray(column)
+    return array.ndim == 2 and array.shape[1] >= 2 and array.dtype.kind in "iu"
+
+
 def _num_nodes(
     code: Code, source: Source, arrays: Mapping[int, Values], tables: Mapping[str, Integers]
 ) -> int:
     """Return the number of nodes: as said, or as long as the columns per node are."""
-    per_node = {
-        read.text: arrays[read.position].shape[-1]
-        for read in code.columns
-        if _is_per_node(read) and arrays[read.position].ndim
-    }
-    certain = [read.text for read in code.columns if read.reading == "node"]
     if source.num_nodes is not None:
         return source.num_nodes
-    lengths = {n for text, n in per_node.items() if n != 1 or text in certain}
-    if len(lengths) > 1:
-        listed = ", ".join(f"{text} {n}" for text, n in per_node.items())
+    lengths: dict[str, int] = {
+        read.text: arrays[read.position].shape[-1]
+        for read in code.columns
+        if read.reading == "node" and arrays[read.position].ndim
+    }
+    lengths = lengths or {
+        read.text: arrays[read.position].shape[-1]
+        for read in code.columns
+        if _is_per_node(read) and arrays[read.position].shape[-1:] not in ((), (1,))
+    }
+    ends = max((int(table.max()) + 1 for table in tables.values() if table.size), default=0)
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{text} {length}" for text, length in lengths.items())
         raise ExpressionError(
             f"the number of nodes is not clear from the columns ({one_line(listed)}); their last "
             "axes must agree, or say num_nodes=…"
         )
-    if lengths:
-        return lengths.pop()
+    for text, length in lengths.items():
+        alike = [name for name, table in tables.items() if len(table) == length > ends]
+        if alike:
+            raise ExpressionError(
+                f"{text} has {length} values, as many as relation {alike[0]!r} has rows: say "
+                f"num_nodes={length} if they belong to nodes; values per row have all indices of "
+                f"the relation, as w[i, j]"
+            )
+        return length
     if code.uses_nodes:
-        raise ExpressionError(
-            "the number of nodes is not known: no column of the formula has one value per node; "
-            "say num_nodes=… (nodes without any row of a relation count, too)"
+        raise ExpressionError(_nodes_unknown(code))
+    return ends
+
+
+def _nodes_unknown(code: Code) -> str:
+    inside = [r for r in code.columns if r.reading == "bare" and r.space.parent is not None]
+    advice = ""
+    if inside:
+        sugar = NODE in inside[0].space.indices
+        name = inside[0].name
+        advice = f"; if {name!r} has, write " + (
+            f"targ({name}) or sour({name})" if sugar else f"{name}[{inside[0].space.indices[-1]}]"
         )
-    return max((int(table.max()) + 1 for table in tables.values() if table.size), default=0)
+    return (
+        "the number of nodes is not known: no column of the formula has one value per node"
+        f"{advice}; else say num_nodes=… (nodes in no row of a relation count, too)"
+    )
 
 
 def _is_per_node(read: ColumnRead) -> bool:
@@ -206,15 +235,13 @@ class _Reader:
     def _per_node(self, read: ColumnRead, array: Values) -> Values:
         nodes = self.graph.num_nodes
         if array.ndim == 0 or array.shape[-1] != nodes or read.name in self._source.structures:
-            relations = [n for n, t in self.graph.tables.items() if array.shape[-1:] == (len(t),)]
-            advice = (
-                self._advice(read, array)
-                if array.ndim == 0 or not relations
-                else (
-                    f"; it is as long as relation {relations[0]!r}, whose columns are written with all "
-                    f"of its indices: {read.name}[i, j]"
+            alike = [n for n, t in self.graph.tables.items() if array.shape[-1:] == (len(t),)]
+            advice = self._advice(read, array)
+            if array.ndim and alike:
+                advice = (
+                    f"; it is as long as relation {alike[0]!r}, whose columns are written with "
+                    f"all of its indices: {read.name}[i, j]"
                 )
-            )
             raise ExpressionError(
                 f"{read.text} needs one value per node on its last axis: (..., {nodes}), "
                 f"not {array.shape}{advice}"

@@ -195,5 +195,6 @@ def _common_shape(columns: Mapping[str, NDArray[Any]]) -> tuple[int, ...]:
 
 
 def missing_message(missing: list[str], known: Mapping[str, str]) -> str:
+    """Name the columns that data do not have, each with the nearest that they have."""
     named = ", ".join(f"{name!r}{did_you_mean(name, known)}" for name in missing)
     return f"the data have no column {named}; they have: {one_line(', '.join(known), 200)}"

@@ -43,7 +43,7 @@ DEFAULT_BUDGET = 10_000
 """Evaluations of a formula, on however many rows, that one fit may use."""
 
 
-def fit(
+def fit(  # noqa: PLR0913
     expression: Expression,
     target: ArrayLike | Expression,
     data: Any,

@@ -74,6 +74,7 @@ class Compiler:
         self._known: dict[tuple[Any, ...], int] = {}
 
     def add(self, key: tuple[Any, ...], node: Node) -> int:
+        """Return the position of the node known by ``key``, which is ``node`` if it is new."""
         position = self._known.get(key)
         if position is None:
             position = self._known[key] = len(self.nodes)
@@ -81,17 +82,21 @@ class Compiler:
         return position
 
     def constant(self, value: float) -> int:
+        """Return the position of a number."""
         # The sign of zero matters (1/-0), and repr tells it; NaN equals itself as text.
         return self.add(("constant", repr(value)), Node("constant", value=value))
 
     def parameter(self, name: str, *, by_rows: bool) -> int:
+        """Return the position of a parameter."""
         node = Node("parameter", name=name, mask=1 << self.slots[name], by_rows=by_rows)
         return self.add(("parameter", name), node)
 
     def column(self, name: str) -> int:
+        """Return the position of a column."""
         return self.add(("column", name), Node("column", name=name, by_rows=True))
 
     def operation(self, name: str, args: tuple[int, ...]) -> int:
+        """Return the position of an operator's value on earlier nodes, computed if it can be."""
         operands = [self.nodes[arg] for arg in args]
         kernel = KERNELS[name]
         if name == "**" and operands[1].kind == "constant":

@@ -231,6 +231,7 @@ def reduce_rows(op: str, values: Array, layout: Layout) -> Array:
         ``(samples, parent rows)``; of no rows the sum is 0, the product 1, the others NaN.
     """
     assert layout.sizes is not None  # noqa: S101 - it is joined
+    assert layout.starts is not None  # noqa: S101
     ufunc, count = _UFUNCS[op], len(layout.sizes)
     if count == 1 and layout.count:
         result = ufunc.reduce(values, axis=1, keepdims=True)

@@ -13,7 +13,7 @@ in; only otherwise is it joined to the rows of the reduction around it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from srh.engine.expression import Expression
@@ -73,11 +73,13 @@ class Need:
         indices: An index of a node, or those of a relation's row; none for a row of any indices.
         relation: The relation, if it is known.
         lifted: Whether it is a place for ``targ`` and ``sour``, which only ``aggr`` gives.
+        column: The column with these indices, for messages.
     """
 
     indices: tuple[str, ...]
     relation: str | None = None
     lifted: bool = False
+    column: str = field(default="", compare=False)
 
     @property
     def of_row(self) -> bool:
@@ -102,7 +104,7 @@ def find_needs(expression: Expression) -> NeedsByNode:
     return found
 
 
-def _needs(node: Expression, below: Needs) -> Needs:
+def _needs(node: Expression, below: Needs) -> Needs:  # noqa: PLR0911
     if isinstance(node, Indexed):
         base = node.base
         relation = base.relation if isinstance(base, RelationField) else None
@@ -111,7 +113,7 @@ def _needs(node: Expression, below: Needs) -> Needs:
                 f"{node} has one index, but a row of {relation!r} has several: "
                 f"write {node.base}[i, j]"
             )
-        return frozenset({Need(node.names, relation)})
+        return frozenset({Need(node.names, relation, column=str(base.column))})
     if isinstance(node, Choice) and node.names:
         return frozenset({Need(node.names)})
     if isinstance(node, RelationField):
@@ -163,9 +165,9 @@ def outer_needs(node: Reduction | Gather, below: Needs) -> Needs:
             if need.indices[0] not in own:
                 outer.add(need)
             continue
-        if relation is not None and not need.lifted and need.relation in (None, relation):
-            if need.indices in ((), own):
-                continue
+        mine = need.relation in (None, relation) and need.indices in ((), own)
+        if relation is not None and not need.lifted and mine:
+            continue
         local = eliminated(node) if isinstance(node, Reduction) else frozenset(own)
         if local & frozenset(need.indices) or need.lifted or not need.indices:
             raise ExpressionError(_unbound(need, node.incidence))
@@ -180,16 +182,21 @@ def _unbound(need: Need, around: Incidence | None = None) -> str:
             "targ and sour can only stand inside aggr: aggr(A, targ(x)*sour(x)); "
             "with indices write x[i] and x[j]"
         )
-    relation = need.relation or "A"
-    field = f"a value per row of {need.relation!r}" if need.relation else "a column with indices"
     listed = ", ".join(need.indices or ("i", "j"))
-    bound = ""
+    last = (need.indices or ("j",))[-1]
+    what = f"{need.column}[{listed}]" if need.column else f"a value per row of {need.relation!r}"
+    relation = need.relation or ("A" if need.column != "A" else "B")
+    bound = itself = ""
     if around is not None:
-        bound = f" (around it {around.relation}[{', '.join(around.names)}] is bound)"
+        bound = f" (around it stands {around.relation}[{', '.join(around.names)}])"
+    if need.column and need.relation is None:
+        itself = (
+            f"; if {need.column!r} is the relation itself, it is the first argument: "
+            f"sum[{last}]({need.column}[{listed}], …)"
+        )
     return (
-        f"{field} [{listed}] needs its relation around it, with the same indices in the same "
-        f"order{bound}: sum[{(need.indices or ('i', 'j'))[-1]}]({relation}[{listed}], …) or "
-        f"gather({relation}[{listed}], …)"
+        f"{what} needs its relation around it, with the same indices in the same order{bound}: "
+        f"sum[{last}]({relation}[{listed}], …) or gather({relation}[{listed}], …){itself}"
     )
 
 

@@ -30,7 +30,7 @@ from srh.engine.indexed import (
     RelationLift,
 )
 from srh.engine.kernels import Kernel
-from srh.engine.parameters import GroupedParameter, Parameter
+from srh.engine.parameters import Parameter
 from srh.engine.program import Compiler, Node
 from srh.engine.relations import rows_of
 from srh.engine.scopes import (
@@ -271,8 +271,7 @@ class _StructuredCompiler:
             return self._lift(node, scope, args[0])
         if isinstance(node, Delay):
             return self._delay(node, scope, args)
-        name = type(node).__name__
-        raise ExpressionError(f"{name} cannot be evaluated" + _hint(node))
+        raise ExpressionError(f"{type(node).__name__} cannot be evaluated")
 
     def _elementwise(self, name: str, args: tuple[int, ...], scope: Space) -> int:
         args, space = self._together(args, scope)
@@ -411,12 +410,6 @@ class _StructuredCompiler:
                 f"relation {space.relation!r} is written with {known} indices and with {width}"
             )
         self._relations[space.relation] = width
-
-
-def _hint(node: Expression) -> str:
-    if isinstance(node, GroupedParameter):
-        return " before it was taken apart"
-    return ""
 
 
 def _renumbered(node: Node, new: dict[int, int]) -> Node:

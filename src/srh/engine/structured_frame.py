@@ -15,6 +15,7 @@ import numpy as np
 
 from srh.engine.delays import Past, interpolate, look_back, slope
 from srh.engine.groups import choose
+from srh.engine.kernels import Kernel
 from srh.engine.relations import Array, Graph, Layout, reduce_rows
 from srh.engine.scopes import EVERYTHING
 from srh.engine.structured import Fold, Lag, Move, Pick
@@ -232,13 +233,11 @@ class Probe:
         if np.ndim(value) < 2:
             return value
         samples, rows = value.shape
-        places = (
-            self._places[:, b]
-            if rows == self._width
-            else (self._rows[:, b] * 7919 + b) % max(rows, 1)
-        )
         if not value.size:
             return np.nan
+        # In another space any two rows will do, the same ones for the same start.
+        same = rows == self._width
+        places = self._places[:, b] if same else (self._rows[:, b] * 7919 + b) % rows
         if self._program.code.delayed and samples > 1:
             return value[self._rows[:, b] // self._width, places]
         return value[np.arange(2) % samples, places]
@@ -249,7 +248,8 @@ def steps_of(program: StructuredProgram, table: StructuredTable) -> list[Step]:
     kept = table.graph.kept
     known = kept.get(id(program))
     if known is not None and known[0] is program:
-        return known[1]
+        found: list[Step] = known[1]
+        return found
     steps = [
         (position, _function(node.kernel, table), node.args, node.mask)
         for position, node in enumerate(program.nodes)
@@ -263,7 +263,7 @@ def steps_of(program: StructuredProgram, table: StructuredTable) -> list[Step]:
     return steps
 
 
-def _function(kernel: Any, table: StructuredTable) -> Callable[..., Any]:
+def _function(kernel: Kernel, table: StructuredTable) -> Callable[..., Any]:
     graph = table.graph
     if isinstance(kernel, Move):
         return _mover(graph, kernel)

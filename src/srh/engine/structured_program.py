@@ -75,7 +75,7 @@ class StructuredProgram(Program):
         table = _structured(table)
         blocks = self._blocks(table)
         if len(blocks) == 1:
-            result = self._run(table, parameters)
+            result = self._compute(table, parameters)
         else:
             result = self._run_blocks(table, parameters, blocks, threads)
         flat = result.reshape(-1)
@@ -87,7 +87,7 @@ class StructuredProgram(Program):
         result = np.empty((table.n_samples, table.width))
 
         def run(block: slice) -> None:
-            result[block] = self._run(table.samples(block), parameters)
+            result[block] = self._compute(table.samples(block), parameters)
 
         if threads > 1:
             from concurrent.futures import ThreadPoolExecutor
@@ -109,7 +109,7 @@ class StructuredProgram(Program):
         size = max(1, _BLOCK // max(rows, 1))
         return [slice(s, min(s + size, table.n_samples)) for s in range(0, table.n_samples, size)]
 
-    def _run(self, table: StructuredTable, parameters: Sequence[Any]) -> Array:
+    def _compute(self, table: StructuredTable, parameters: Sequence[Any]) -> Array:
         values: list[Any] = [None] * len(self.nodes)
         for position, value in self._constants:
             values[position] = value

@@ -156,19 +156,12 @@ class _Writer:
         space, root = self._code.space, self._value(len(self._code.nodes) - 1)
         if space == EVERYTHING:
             return f"np.asarray({root})[..., 0]"
+        samples = f"np.shape({root})[:-1]"
         if space.parent is not None:
-            return (
-                f"np.broadcast_to({root}, np.shape({root})[:-1] + ({self._space(space)}['count'],))"
-            )
-        axes = ", ".join(["num_nodes"] * len(space.indices)) + ","
-        self._space(space)
-        count = f"num_nodes**{len(space.indices)}"
-        whole = f"np.broadcast_to({root}, np.shape({root})[:-1] + ({count},))"
-        return (
-            whole
-            if len(space.indices) == 1
-            else f"{whole}.reshape(np.shape({root})[:-1] + ({axes}))"
-        )
+            return f"np.broadcast_to({root}, {samples} + ({self._space(space)}['count'],))"
+        width = len(space.indices)
+        whole = f"np.broadcast_to({root}, {samples} + (num_nodes**{width},))"
+        return whole if width == 1 else f"{whole}.reshape({samples} + (num_nodes,)*{width})"
 
     def _value(self, position: int) -> str:
         node = self._code.nodes[position]

@@ -54,7 +54,9 @@ def to_sympy(expression: Expression) -> Any:
     return done[0][0]
 
 
-def _sympy_node(sympy: Any, node: Expression, args: Sequence[Any]) -> Any:
+def _sympy_node(  # noqa: PLR0911
+    sympy: Any, node: Expression, args: Sequence[Any]
+) -> Any:
     if isinstance(node, Unary | Binary | Function):
         if isinstance(node, Binary) and node.op == "**":
             known = _numeric_power(sympy, *args)
@@ -73,7 +75,9 @@ def _sympy_node(sympy: Any, node: Expression, args: Sequence[Any]) -> Any:
     return _sympy_structured(sympy, node, args)
 
 
-def _sympy_structured(sympy: Any, node: Expression, args: Sequence[Any]) -> Any:
+def _sympy_structured(  # noqa: PLR0911
+    sympy: Any, node: Expression, args: Sequence[Any]
+) -> Any:
     def element(name: str, indices: Sequence[str]) -> Any:
         places = [sympy.Symbol(index, integer=True) for index in indices]
         return sympy.IndexedBase(name, real=True)[tuple(places)]
