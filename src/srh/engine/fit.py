@@ -28,13 +28,12 @@ from srh.engine.expression import Expression
 from srh.engine.indexed import is_structured
 from srh.engine.layout import Leaf
 from srh.engine.objective import Objective
-from srh.engine.parameters import GroupedParameter, Parameter
+from srh.engine.parameters import GroupedParameter, Parameter, no_such_bound
 from srh.engine.program import Program, compile_program, evaluate
 from srh.engine.result import FitResult, conclude, some_rows
 from srh.engine.search import Found, Search, exact_cost
 from srh.engine.structure import linear_parameters
 from srh.errors import ExpressionError, FitError
-from srh.text import did_you_mean
 
 Array = NDArray[np.float64]
 Bounds = Mapping[str, tuple[float | None, float | None]]
@@ -194,10 +193,7 @@ def _read_bounds(bounds: Bounds | None, leaves: list[Leaf]) -> tuple[Array, Arra
     by_name = {leaf.name: leaf for leaf in leaves}
     for name, (lowest, highest) in (bounds or {}).items():
         if name not in by_name:
-            hint = did_you_mean(name, by_name)
-            raise ExpressionError(
-                f"bounds for {name!r}, which is no parameter of the formula{hint}"
-            )
+            raise ExpressionError(no_such_bound(name, by_name))
         low = -np.inf if lowest is None else float(lowest)
         high = np.inf if highest is None else float(highest)
         if not low <= high:

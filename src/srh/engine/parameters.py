@@ -229,6 +229,12 @@ def no_value(leaf: GroupedParameter, label: Label) -> str:
     )
 
 
+def no_such_bound(name: str, known: Iterable[str]) -> str:
+    """Say that bounds were given for what is no parameter."""
+    hint = did_you_mean(name, known)
+    return f"bounds for {name!r}, which is no parameter of the formula{hint}"
+
+
 def _merge(a: AnyParameter, b: AnyParameter) -> AnyParameter:
     """Return the one parameter that two appearances of its name describe."""
     if a == b:

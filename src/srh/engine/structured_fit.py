@@ -11,7 +11,7 @@ import numpy as np
 from srh.engine.binding import bind
 from srh.engine.expression import Expression
 from srh.engine.groups import Members, collapse_groups, expand_groups
-from srh.engine.parameters import GroupedParameter
+from srh.engine.parameters import GroupedParameter, no_such_bound
 from srh.engine.result import FitResult
 from srh.engine.structured_data import Source, StructuredTable, read_labels
 from srh.engine.structured_program import StructuredProgram, structured_program
@@ -37,9 +37,16 @@ class StructuredProblem:
     table: StructuredTable
 
     def bounds(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return bounds of grouped parameters as those of each group's."""
+        """Return bounds of grouped parameters as those of each group's.
+
+        Raises:
+            ExpressionError: A name is no parameter of the formula.
+        """
         found: dict[str, Any] = {}
+        known = [leaf.name for leaf in self.formula.parameters]
         for name, pair in (given or {}).items():
+            if name not in known:
+                raise ExpressionError(no_such_bound(name, known))
             single = self.members.get(name)
             found.update({name: pair} if single is None else dict.fromkeys(single.values(), pair))
         return found

@@ -328,7 +328,8 @@ def _past_values(table: StructuredTable, kernel: Lag, history: Any, lag: Any) ->
     shape = (*table.leading, *tail)
     given = np.broadcast_to(lag, (table.n_samples, rows)).reshape(shape)
     found = np.asarray(table.resolver(kernel.delayed, given, nodes), np.float64)
-    return np.broadcast_to(found, shape).reshape(table.n_samples, rows)
+    # A copy: what the resolver gave is its own, and ours is written over.
+    return np.array(np.broadcast_to(found, shape)).reshape(table.n_samples, rows)
 
 
 def delayed(
