@@ -101,7 +101,7 @@ def texts(name):
     form, truth = FITS[name]
     holes = {key: f"param('{key}')" for key in "abcKkp"}
     known = {key: f"{value!r}" for key, value in truth.items()}
-    return form.format(**holes), form.format(**({k: "1.0" for k in "abc"} | known)), truth
+    return form.format(**holes), form.format(**(dict.fromkeys("abc", "1.0") | known)), truth
 
 
 @pytest.mark.parametrize("samples", [(), (3,)])

@@ -186,6 +186,8 @@ def _unbound(need: Need, around: Incidence | None = None) -> str:
     last = (need.indices or ("j",))[-1]
     what = f"{need.column}[{listed}]" if need.column else f"a value per row of {need.relation!r}"
     relation = need.relation or ("A" if need.column != "A" else "B")
+    if need.column and need.relation:
+        what += f" of relation {need.relation!r}"
     bound = itself = ""
     if around is not None:
         bound = f" (around it stands {around.relation}[{', '.join(around.names)}])"
