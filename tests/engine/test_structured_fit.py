@@ -51,10 +51,11 @@ def test_derivatives_equal_finite_differences(world, free, draw):
     for k in range(len(names)):
         step = 1e-5 * np.eye(len(names))[k]
         above, below = (program.evaluate(table, values + s * step) for s in (1, -1))
-        slope = (above - below) / 2e-5
-        scale = 1.0 + np.abs(slope) + np.abs(value)
-        good = np.isfinite(slope) & np.isfinite(value)
-        assert np.all(np.abs(jacobian[:, k] - slope)[good] <= 1e-4 * scale[good])
+        with np.errstate(all="ignore"):  # products of products may overflow
+            slope = (above - below) / 2e-5
+            scale = 1.0 + np.abs(slope) + np.abs(value)
+            off = np.abs(jacobian[:, k] - slope) / scale
+        assert np.all((off <= 1e-4) | ~np.isfinite(scale))
 
 
 @pytest.mark.parametrize("op", ["max", "min", "prod", "mean", "sum"])

@@ -68,6 +68,7 @@ def bind(
         width,
         source.time,
         resolver,
+        code.delayed,
     )
 
 

@@ -48,6 +48,11 @@ class Table:
         """Time that the data span, where formulas look back."""
         return 0.0
 
+    @property
+    def sample_of_rows(self) -> NDArray[np.intp] | None:
+        """Number of each row's sample, where rows of one sample can only be computed together."""
+        return None
+
     def rows(self, rows: slice | NDArray[Any]) -> Table:
         """Return some of the rows, in the index's shape; the groups keep all labels."""
         values = {name: column[rows] for name, column in self.values.items()}

@@ -157,6 +157,7 @@ class StructuredTable(Table):
         columns: Per node of the program ``(samples or 1, rows or 1)``.
         leading: Shape of the samples.
         width: Length of the result's last axis.
+        connected: Whether samples depend on each other, through a delay.
         selection: Which entries of the flat result are its rows; None for all.
         time: Of the first leading axis.
         resolver: Answers delays.
@@ -168,6 +169,7 @@ class StructuredTable(Table):
     width: int
     time: Array | None = None
     resolver: DelayResolver | None = None
+    connected: bool = False
     selection: Integers | None = None
 
     @property
@@ -180,13 +182,26 @@ class StructuredTable(Table):
         """Time that the first axis spans."""
         return self.leading[0] - 1.0 if self.time is None else float(np.ptp(self.time))
 
+    @property
+    def sample_of_rows(self) -> Integers | None:
+        """Number of each row's sample; None if there are none to choose from."""
+        if self.n_samples == 1 or self.connected:
+            return None
+        whole = np.arange(self.n_samples * self.width)
+        return (whole if self.selection is None else self.selection) // max(self.width, 1)
+
     def rows(self, rows: slice | NDArray[Any]) -> StructuredTable:
-        """Return some of the rows, in the index's shape; the data stay whole."""
+        """Return some of the rows, in the index's shape; samples without any are left out."""
         everyone = (
             np.arange(self.n_samples * self.width) if self.selection is None else self.selection
         )
         chosen = everyone[rows]
-        return replace(self, selection=chosen, shape=chosen.shape, n_rows=chosen.size)
+        used = np.unique(chosen // max(self.width, 1))
+        if self.connected or len(used) == self.n_samples:
+            return replace(self, selection=chosen, shape=chosen.shape, n_rows=chosen.size)
+        place = np.searchsorted(used, chosen // self.width) * self.width + chosen % self.width
+        part = self.samples(used)
+        return replace(part, selection=place, shape=chosen.shape, n_rows=chosen.size)
 
     def samples(self, chosen: slice | Integers) -> StructuredTable:
         """Return some samples, with all of their rows."""
