@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from srh.engine.columns import as_numbers, missing_message
 from srh.engine.relations import Graph, Integers, graph_of, read_relation
 from srh.engine.scopes import NODE, Space
-from srh.engine.structured import Code, ColumnRead
+from srh.engine.structured_code import Code, ColumnRead
 from srh.engine.structured_data import DelayResolver, Labelled, Source, StructuredTable
 from srh.errors import ExpressionError, MissingVariableError
 from srh.text import did_you_mean, one_line, plural

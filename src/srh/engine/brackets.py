@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from srh.engine.calls import Source, read_arguments
-from srh.engine.expression import Binary, Expression, Number, Symbol
+from srh.engine.complaints import wrong_count
+from srh.engine.expression import Binary, Expression, Function, Number, Symbol
 from srh.engine.indexed import (
     Aggregate,
     Delay,
@@ -17,7 +18,8 @@ from srh.engine.indexed import (
     RelationField,
     RelationLift,
 )
-from srh.engine.names import REDUCERS
+from srh.engine.names import STRUCTURE_CALLS
+from srh.engine.operators import OPERATORS
 from srh.engine.tokens import Token, shown
 from srh.errors import ExpressionError
 
@@ -93,7 +95,7 @@ def _relation(source: Source, token: Token, what: str) -> str:
     return source.relation(token)
 
 
-def structured_node(head: str, over: tuple[Index, ...], args: Sequence[Expression]) -> Expression:
+def call_node(head: str, over: tuple[Index, ...], args: Sequence[Expression]) -> Expression:
     """Make the node that a call stands for.
 
     Args:
@@ -104,7 +106,15 @@ def structured_node(head: str, over: tuple[Index, ...], args: Sequence[Expressio
     Raises:
         ExpressionError: The arguments do not fit; the message shows what to write.
     """
-    if head in REDUCERS:
+    if not over and head not in STRUCTURE_CALLS:
+        if len(args) != OPERATORS[head].arity:
+            raise ExpressionError(wrong_count(head, len(args)))
+        return Function(head, args)
+    return _structured_node(head, over, args)
+
+
+def _structured_node(head: str, over: tuple[Index, ...], args: Sequence[Expression]) -> Expression:
+    if over:
         return _reduction(head, over, args)
     if head == "gather" and len(args) == 2:
         return Gather(_incidence(args[0], "gather"), args[1])

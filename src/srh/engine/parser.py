@@ -35,9 +35,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from srh.engine import complaints
-from srh.engine.brackets import read_indices, read_relation_field, structured_node
+from srh.engine.brackets import call_node, read_indices, read_relation_field
 from srh.engine.calls import read_grouped_param, read_param
-from srh.engine.expression import MAX_NODES, Binary, Expression, Function, Number, Symbol, Unary
+from srh.engine.expression import MAX_NODES, Binary, Expression, Number, Symbol, Unary
 from srh.engine.indexed import Index, Indexed, RelationField
 from srh.engine.names import (
     CALLS,
@@ -46,17 +46,18 @@ from srh.engine.names import (
     RESERVED,
     STRUCTURE_CALLS,
     normalise_columns,
-    normalise_name,
 )
-from srh.engine.operators import ALIASES, FUNCTIONS, OPERATORS
+from srh.engine.operators import ALIASES, FUNCTIONS
 from srh.engine.parameters import GroupedParameter, Parameter
 from srh.engine.tokens import (
     MAX_TEXT,
     Token,
+    column_name,
     error_at,
     exponent_value,
     number_value,
     shown,
+    skip_target,
     tokenize,
 )
 from srh.errors import ExpressionError, ParseError
@@ -118,34 +119,10 @@ def parse(
         columns = None
         if variables is not None:
             columns = frozenset(normalise_columns([*variables, *relations]))
-        start = _skip_target(text, target) if "=" in text or "＝" in text else 0
+        start = skip_target(text, target) if "=" in text or "＝" in text else 0
         return _Parser(text, columns, start).run()
     except ExpressionError as error:
         raise ParseError(str(error)) from None
-
-
-def _skip_target(text: str, target: str | None) -> int:
-    """Return where the formula starts, behind ``target =`` if the text begins with that."""
-    tokens = tokenize(text)
-    name, equals = next(tokens), next(tokens, None)
-    if name.kind not in {"name", "quoted"} or equals is None or equals.kind != "=":
-        return 0
-    left = column_name(name)
-    if target is None:
-        raise error_at(text, name.start, f"write only what stands right of {shown(left)} =")
-    if left != normalise_name(target):
-        raise error_at(
-            text, name.start, f"the target is {shown(target)}, not {shown(left)}; write only the "
-            "right hand side"
-        )  # fmt: skip
-    return equals.end
-
-
-def column_name(token: Token) -> str:
-    """Return the normalised name that a ``name`` or ``quoted`` token stands for."""
-    if token.kind == "quoted":
-        return normalise_name(token.text[1:-1].replace("``", "`"))
-    return normalise_name(token.text)
 
 
 class _Parser:
@@ -352,24 +329,14 @@ class _Parser:
         if name != "(":
             args = self.operands[below:]
             over = self.over.pop(len(self.operators), ())
-            node = self.call(name, over, args, start)
+            try:
+                node = call_node(name, over, args)
+            except ExpressionError as error:
+                raise error_at(self.text, start, str(error)) from None
             del self.operands[below:], self.written[below:]
             self.operands.append(node)
             self.written.append(_OTHER)
         self.written[-1] = _OTHER
-
-    def call(
-        self, name: str, over: tuple[Index, ...], args: list[Expression], start: int
-    ) -> Expression:
-        """Return the node of a call whose arguments were read."""
-        if over or name in STRUCTURE_CALLS:
-            try:
-                return structured_node(name, over, args)
-            except ExpressionError as error:
-                raise error_at(self.text, start, str(error)) from None
-        if len(args) != OPERATORS[name].arity:
-            raise error_at(self.text, start, complaints.wrong_count(name, len(args)))
-        return Function(name, args)
 
     def raise_to(self, token: Token) -> None:
         """Apply a superscript to the operand before it."""

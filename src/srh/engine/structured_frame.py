@@ -18,7 +18,7 @@ from srh.engine.groups import choose
 from srh.engine.kernels import Kernel
 from srh.engine.relations import Array, Graph, Layout, reduce_rows
 from srh.engine.scopes import EVERYTHING
-from srh.engine.structured import Fold, Lag, Move, Pick
+from srh.engine.structured_code import Fold, Lag, Move, Pick
 from srh.engine.structured_data import StructuredTable
 
 if TYPE_CHECKING:

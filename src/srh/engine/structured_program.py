@@ -17,7 +17,8 @@ from srh.engine.groups import expand_groups, require_values
 from srh.engine.parameters import AnyParameter, Parameter, require_bound
 from srh.engine.program import Program
 from srh.engine.relations import Array
-from srh.engine.structured import Code, compile_structured
+from srh.engine.structured import compile_structured
+from srh.engine.structured_code import Code
 from srh.engine.structured_data import (
     DelayResolver,
     StructuredTable,

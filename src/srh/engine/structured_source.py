@@ -14,7 +14,8 @@ from srh.engine.operators import OPERATORS
 from srh.engine.parameters import GroupedParameter
 from srh.engine.program import Node
 from srh.engine.scopes import EVERYTHING, Space
-from srh.engine.structured import Code, ColumnRead, Fold, Lag, Move, compile_structured
+from srh.engine.structured import compile_structured
+from srh.engine.structured_code import Code, ColumnRead, Fold, Lag, Move
 
 _UFUNCS = {
     "sum": ("np.add", "0.0"),
