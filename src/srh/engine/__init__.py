@@ -27,6 +27,7 @@ from srh.engine.indexed import (
     RelationField,
     RelationLift,
     delay,
+    is_structured,
 )
 from srh.engine.names import MAX_NAME, normalise_columns, normalise_name
 from srh.engine.operators import OPERATORS, Operator
@@ -83,6 +84,7 @@ __all__ = [
     "fit",
     "fold_constants",
     "grouped_param",
+    "is_structured",
     "normalise_columns",
     "normalise_name",
     "param",

@@ -149,7 +149,6 @@ def _num_nodes(
         for read in code.columns
         if _is_per_node(read) and arrays[read.position].shape[-1:] not in ((), (1,))
     }
-    ends = max((int(table.max()) + 1 for table in tables.values() if table.size), default=0)
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{text} {length}" for text, length in lengths.items())
         raise ExpressionError(
@@ -157,7 +156,7 @@ def _num_nodes(
             "axes must agree, or say num_nodes=…"
         )
     for text, length in lengths.items():
-        alike = [name for name, table in tables.items() if len(table) == length > ends]
+        alike = [name for name, table in tables.items() if len(table) == length > _ends(tables)]
         if alike:
             raise ExpressionError(
                 f"{text} has {length} values, as many as relation {alike[0]!r} has rows: say "
@@ -167,7 +166,12 @@ def _num_nodes(
         return length
     if code.uses_nodes:
         raise ExpressionError(_nodes_unknown(code))
-    return ends
+    return _ends(tables)
+
+
+def _ends(tables: Mapping[str, Integers]) -> int:
+    """Return the least number of nodes that relations can have."""
+    return max((int(table.max()) + 1 for table in tables.values() if table.size), default=0)
 
 
 def _nodes_unknown(code: Code) -> str:

@@ -122,7 +122,7 @@ def read_source(
         columns,
         spelling,
         {**named, **given},
-        {normalise_name(a): normalise_name(b) for a, b in structures.items()},
+        {normalise_name(a): normalise_name(b) for a, b in structures.items() if b is not None},
         None if nodes is None else int(nodes),
         None,
     )
