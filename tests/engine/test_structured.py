@@ -13,7 +13,7 @@ from brute_force import Loops, structured, sugared, worlds
 from srh.engine import Gather, Incidence, Indexed, Symbol, fold_constants, parse
 from srh.engine.scopes import find_needs, outermost
 
-SLOW = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def relevant(data, expression):
@@ -77,7 +77,7 @@ def test_sums_without_indices_equal_plain_loops(world, draw):
     assert np.allclose(ours, np.broadcast_to(expected, ours.shape), 1e-9, 1e-9)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.one_of(structured(parameters=True), structured(("i", "j"), parameters=True), sugared()))
 def test_printed_formulas_parse_back_to_themselves(expression):
     text = str(expression)

@@ -293,26 +293,15 @@ def test_many_samples_threads_and_single_ones_agree():
 
 
 def test_deep_and_wide_formulas():
-    deep = "x[i]"
-    for _ in range(150):
-        deep = (
-            f"sum[j](A[i, j], tanh({deep.replace('[i]', '[j]')}))"
-            if len(deep) < 40
-            else f"({deep})"
-        )
-    assert parse(deep).evaluate(DATA).shape == (4,)
-    node = Indexed(Symbol("x"), "i")
+    wide = deep = Indexed(Symbol("x"), "i0")
     for level in range(300):
-        node = Reduction("mean", "j", Indexed(Symbol("x"), "j") * 0.5, None) + node
-        assert level >= 0
-    assert parse(str(node)) == node
-    assert node.evaluate(DATA).shape == (4,)
-    nest = Indexed(Symbol("x"), "i0")
-    for level in range(400):
-        nest = Reduction("mean", f"i{level}", nest + Indexed(Symbol("x"), f"i{level}"))
-        nest = nest + Indexed(Symbol("x"), f"i{level + 1}")
-    assert parse(str(nest)) == nest
-    assert nest.evaluate(DATA).shape == (4,)
+        wide = Reduction("mean", "j", Indexed(Symbol("x"), "j") * 0.5) + wide
+        deep = Reduction("mean", f"i{level}", deep + Indexed(Symbol("x"), f"i{level}"))
+        deep = deep + Indexed(Symbol("x"), f"i{level + 1}")
+    for formula in (wide, deep):
+        assert parse(str(formula)) == formula
+        assert formula.evaluate(DATA).shape == (4,)
+    assert wide.evaluate(DATA) == pytest.approx(X + 300 * 1.25)
 
 
 def test_scalar_formulas_import_none_of_it():
