@@ -173,7 +173,7 @@ def test_what_a_context_rules_out(text, changes, message):
         ("nope[i]", "no column 'nope'"),
         ("param('k')*x[i]", "no value for parameter"),
         ("grouped_param(lab, name='k', value={'a': 1})[i]*x[i]", "no value for lab = 'b'"),
-        ("x[i]*x[j]*x[k]*x[l]*x[m]*x[n]*x[o]*x[p]*x[q]*x[r]*x[s]*x[a]*x[b]", "limit is 50000000"),
+        ("x[i]*x[j]*x[k]*x[l]*x[m]*x[n]*x[o]*x[p]*x[q]*x[r]*x[s]*x[a]*x[b]", "limit is 20000000"),
     ],
 )
 def test_errors_name_what_is_missing_and_what_to_write(text, message):

@@ -155,6 +155,7 @@ def test_grouped_parameters_are_fitted_together(group, form):
     assert np.allclose(result.evaluate(data), target)
 
 
+@pytest.mark.slow
 def test_standard_errors_hold_the_truth():
     data = network(400, 2000, seed=3)
     formula = parse("omega + param('K')*sum[j](A[i, j], sin(x[j] - x[i] - param('p')))")

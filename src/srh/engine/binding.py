@@ -324,6 +324,8 @@ def _leading(code: Code, pieces: Mapping[int, Values]) -> tuple[int, ...]:
 def _flat(piece: Values, leading: tuple[int, ...]) -> Values:
     """Make one axis of the samples, of length 1 where nothing varies along it."""
     last = piece.shape[-1]
+    if piece.ndim == 1 and piece.flags.c_contiguous:
+        return piece.reshape(1, last)
     if piece.ndim == 1 or all(length == 1 for length in piece.shape[:-1]):
         return np.ascontiguousarray(piece).reshape(1, last)
     whole = np.ascontiguousarray(np.broadcast_to(piece, (*leading, last)))

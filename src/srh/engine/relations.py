@@ -10,6 +10,7 @@ so that a formula evaluated again and again on one relation sorts it once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeAlias
@@ -23,10 +24,10 @@ from srh.errors import ExpressionError
 Array: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.intp]
 
-MAX_ROWS = 50_000_000
+MAX_ROWS = 20_000_000
 """Most rows that a space may have: nested reductions multiply them."""
 
-_KEPT_GRAPHS, _KEPT_ROWS = 4, 4_000_000
+_KEPT_GRAPHS, _KEPT_ROWS = 4, 1_000_000
 
 _UFUNCS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
 # What a reduction of nothing is: the neutral element where there is one.
@@ -121,6 +122,9 @@ class Graph:
         if found is None:
             found = self._root(space) if space.parent is None else self._joined(space)
             self._layouts[space] = found
+            if found.count > _KEPT_ROWS:  # too large to be kept for later
+                with suppress(ValueError):
+                    _recent.remove(self)
         return found
 
     def _root(self, space: Space) -> Layout:
