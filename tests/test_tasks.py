@@ -5,7 +5,8 @@ import pytest
 from srh.context import DataSpec
 from srh.errors import FormatError, SrhError, UsageError
 from srh.project import find_project
-from srh.tasks import check_task, declared_data, load_task
+from srh.task_check import check_task
+from srh.tasks import declared_data, load_task
 
 
 def edit(project, old, new):

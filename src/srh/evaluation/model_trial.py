@@ -26,11 +26,12 @@ import numpy.typing as npt
 
 from srh.context import Dataset
 from srh.evaluation.contestants import Contestant, Contestants
-from srh.evaluation.conversation import Table
+from srh.evaluation.conversation import Table, Talk
 from srh.evaluation.protocol import Fitted, Request
 from srh.evaluation.scorer import (
     Answer,
     Rows,
+    TrialFailedError,
     Values,
     require_same,
     secret_draw,
@@ -59,6 +60,7 @@ class ModelContender:
         self._first: Contestant | None = contestants.start()
         self._loading = contestants.start(loads=True)
         self._order: npt.NDArray[np.int64] | None = None
+        self._probabilities: Values | None = None
 
     def take(self, dataset: Dataset) -> None:
         """Take the data that it will send to its contestants, by rows.
@@ -83,9 +85,13 @@ class ModelContender:
                 talk.copy_state(self._contestants.saved, self._request.limits)
                 self._order = order
             predictions = talk.predict(self._table, validation[order])
-        answered = np.empty_like(predictions)
-        answered[order] = predictions
-        return Answer(predictions=answered)
+            probabilities = self._predict_proba(talk, train, validation[order])
+        if first:
+            self._probabilities = probabilities
+        return Answer(
+            predictions=_back(predictions, order),
+            probabilities=None if probabilities is None else _back(probabilities, order),
+        )
 
     def check_roundtrip(self, train: Rows, validation: Rows, predictions: Values) -> None:
         """Load what was saved in a fresh contestant, and compare its predictions."""
@@ -96,7 +102,9 @@ class ModelContender:
             batches = _batches(order) if self._request.rowwise else []
             others = [talk.predict(self._table, validation[batch]) for batch in batches]
             same = talk.predict(self._table, validation[order])
+            again = self._predict_proba(talk, train, validation[order])
         require_same(predictions[order], same, scale=scale, tolerance=self._request.tolerance)
+        self._require_same_probabilities(again)
         if not batches:
             return
         require_same(
@@ -105,6 +113,27 @@ class ModelContender:
             scale=scale,
             tolerance=self._request.tolerance,
             what="in another order and other batches: a prediction depends on other rows",
+        )
+
+    def _predict_proba(self, talk: Talk, train: Rows, rows: Rows) -> Values | None:
+        if not self._table.classes:
+            return None
+        seen = np.unique(self._y[train]).astype(np.int64).tolist()
+        return talk.predict_proba(self._table, rows, seen)
+
+    def _require_same_probabilities(self, again: Values | None) -> None:
+        if self._probabilities is None or again is None:
+            if (self._probabilities is None) != (again is None):
+                raise TrialFailedError(
+                    "roundtrip", "predict_proba is there before or after being saved, not both"
+                )
+            return
+        require_same(
+            self._probabilities,
+            again,
+            scale=1.0,
+            tolerance=self._request.tolerance,
+            what="in probability after being saved and loaded",
         )
 
     def _start_another(self) -> Contestant:
@@ -119,6 +148,13 @@ class ModelContender:
         """Return nothing: a fitted model is code and state, not a formula."""
         del train
         return None
+
+
+def _back(answered: Values, order: npt.NDArray[np.int64]) -> Values:
+    """Return what was answered in an order as if it had been in none."""
+    back = np.empty_like(answered)
+    back[order] = answered
+    return back
 
 
 def until_start(elapsed: float) -> float:

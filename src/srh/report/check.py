@@ -10,7 +10,8 @@ from srh.evaluation.batch import make_request, read_accepted
 from srh.evaluation.protocol import EvaluationResult
 from srh.project import Project
 from srh.report.stored import Tasks, name_trial
-from srh.tasks import Task, check_task, load_task
+from srh.task_check import check_task
+from srh.tasks import Task, load_task
 from srh.text import one_line, plural
 from srh.trials import Trial, read_spec
 

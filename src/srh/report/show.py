@@ -14,7 +14,7 @@ from srh.evaluation.batch import read_accepted, stored_record
 from srh.evaluation.protocol import EvaluationResult, Fitted
 from srh.evaluation.records import Record
 from srh.formats import pretty_json
-from srh.report.cells import GAP, MISSING, arrow, number, plain_table, print_table
+from srh.report.cells import GAP, MISSING, number, plain_table, print_table, titled
 from srh.tasks import Task
 from srh.text import harmless, one_line
 from srh.trials import Trial, TrialSource, TrialSpec, read_spec
@@ -181,7 +181,7 @@ def _metrics_tables(task: Task, result: EvaluationResult, width: int) -> Iterato
 
 def _metric_title(task: Task, name: str) -> str:
     if name in task.metric_names:
-        return f"{name} {arrow(task.direction(name))}"
+        return titled(name, task.direction(name))
     return one_line(name, _TITLE_WIDTH - GAP)
 
 

@@ -1,0 +1,101 @@
+"""A host evaluator inside its confinement.
+
+A template forks this process (see ``srh.sandbox.template``) and calls `main`. The scorer sends a
+set-up and then examples, one by one; each is answered by one frame of JSON: what the evaluator
+returned, or what went wrong. What is said here is the word of whoever wrote the evaluator, and the
+scorer takes nothing of it for granted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from srh.contestant.channel import Channel
+from srh.contestant.code import ContractError, describe
+from srh.metrics import EvaluatorContext, EvidenceBundle, Example, Score, ScoreBatch
+from srh.sandbox.forked import GIVEN
+from srh.sandbox.limits import Limits
+from srh.sandbox.lockdown import Confinement, finish_memory, lock_down
+from srh.threads import use_threads
+
+
+def main() -> int:
+    """Serve one scorer until it ends this process, or the file cannot be loaded."""
+    channel = Channel(GIVEN)
+    setup, _ = channel.receive()
+    limits = Limits(**setup["limits"])
+    staged, scratch = Path(setup["staged"]), Path(setup["scratch"])
+    lock_down(
+        Confinement(
+            read=(staged,),
+            scratch=scratch,
+            limits=limits,
+            keep=(0, 1, 2, GIVEN),
+            withheld=tuple(map(Path, setup["withheld"])),
+            unsafe=setup["unsafe"],
+        )
+    )
+    use_threads(limits.threads)
+    random.seed(setup["seed"])
+    np.random.seed(setup["seed"] % 2**32)
+    finish_memory(limits)
+    channel.send(b"R")  # from here on, whatever goes wrong is the evaluator's doing
+    try:
+        evaluate = _load(staged, setup["module"], setup["function"])
+        _serve(channel, evaluate, setup["context"], staged, scratch)
+    except EOFError:
+        raise
+    except BaseException as error:  # noqa: BLE001 - SystemExit and the like are failures too
+        kind, text = describe(error, staged, scratch)
+        channel.send(b"E", f"{kind}\n{text}".encode("utf-8", "replace"))
+    return 0
+
+
+def _load(staged: Path, module: str, function: str) -> Any:
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(staged))
+    found = getattr(importlib.import_module(module), function, None)
+    if not callable(found):
+        raise ContractError(f"{module}.py defines no function {function}")
+    return found
+
+
+def _serve(channel: Channel, evaluate: Any, context: Any, staged: Path, scratch: Path) -> None:
+    while True:
+        command, _ = channel.receive()
+        given = {name: command[name] for name in ("example", "evidence")}
+        before = json.dumps([given, context], sort_keys=True)
+        try:
+            example = msgspec.convert(given["example"], Example)
+            bundle = msgspec.convert(given["evidence"], EvidenceBundle)
+            told = msgspec.convert(context, EvaluatorContext)
+            returned = evaluate(example, told, bundle)
+            after = json.dumps([given, context], sort_keys=True)
+            answer = {"mutated": True} if after != before else _answer(returned)
+            content = msgspec.json.encode(answer)
+        except Exception as error:  # noqa: BLE001 - the next example may do better
+            _, text = describe(error, staged, scratch)
+            content = msgspec.json.encode({"raised": text})
+        except SystemExit as error:
+            content = msgspec.json.encode({"exited": str(error.code)})
+            channel.send(b"J", content)
+            os._exit(0)
+        channel.send(b"J", content)
+
+
+def _answer(returned: object) -> dict[str, Any]:
+    if isinstance(returned, Score):
+        returned = ScoreBatch((returned,))
+    if not isinstance(returned, ScoreBatch):
+        return {"wrong_type": type(returned).__name__}
+    wrong = [type(one).__name__ for one in returned.scores if not isinstance(one, Score)]
+    return {"wrong_type": f"a batch of {wrong[0]}"} if wrong else {"scores": returned.scores}

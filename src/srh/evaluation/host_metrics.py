@@ -1,0 +1,193 @@
+"""Host evaluators: functions of a task's author, run by contestants, judged by their contract.
+
+Theory of operation. A host evaluator is code, so it runs as a model does: in a confined process,
+without network, under the task's limits. It is the author's definition of a score, so it sees the
+references. A batch of examples goes to one process, one by one; whatever that process does to
+itself costs the example in hand an ``error``, and the next ones get another process, a few times.
+All processes of a metric share one stretch of time, so that an evaluator that hangs leaves time for
+the others.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import msgspec
+
+from srh.digest import digest_bytes
+from srh.errors import FormatError
+from srh.evaluation.contestants import Contestants
+from srh.evaluation.conversation import Talk
+from srh.evaluation.protocol import Request
+from srh.evaluation.scorer import TrialFailedError
+from srh.formats import read_json
+from srh.metrics import (
+    EvidenceBundle,
+    Example,
+    Metric,
+    Score,
+    ScoreBatch,
+    checked,
+    context_of,
+    everywhere,
+    stamped,
+)
+from srh.metrics.host import read_host
+from srh.sandbox.limits import Limits
+from srh.sandbox.nursery import Asking
+from srh.text import one_line
+from srh.trials import TrialSource
+
+BATCH = 1000
+"""Most examples that one process measures."""
+
+MOST_DEATHS = 5
+"""After so many processes have died, the rest of the examples is not tried."""
+
+_SHARE = 0.5  # of the wall clock, for all host evaluators together
+Given = tuple[Example, EvidenceBundle]
+
+
+class HostMetric:
+    """A host evaluator in the scoring of one trial.
+
+    Args:
+        metric: The metric.
+        request: What is asked.
+        folder: The task's files, as staged.
+        nursery: Who forks contestants.
+        data: The data file, which the evaluator must not read.
+        n_hosts: Among how many the time is divided.
+
+    Attributes:
+        version: Digest of its file.
+    """
+
+    def __init__(
+        self,
+        metric: Metric,
+        request: Request,
+        folder: Path,
+        nursery: Asking,
+        data: Path,
+        n_hosts: int,
+    ) -> None:
+        ref = metric.host
+        assert ref is not None  # noqa: S101 - the caller has chosen it by that
+        content = read_host(folder, ref)
+        self.version = digest_bytes(content)
+        self._metric = metric
+        self._limits = request.limits
+        self._budget = request.limits.wall_s * _SHARE / n_hosts
+        name = PurePosixPath(ref.path).name
+        source = TrialSource("evaluator", {name: content}, self.version)
+        self._contestants = Contestants(
+            source,
+            request,
+            nursery,
+            data,
+            role="host_metric",
+            more={
+                "module": name.removesuffix(".py"),
+                "function": ref.function,
+                "context": msgspec.to_builtins(context_of(metric.spec)),
+            },
+        )
+
+    def measure(self, given: Sequence[Given]) -> Iterator[list[Score]]:
+        """Yield the scores of each example, one per declared name."""
+        position, deaths = 0, 0
+        deadline = time.monotonic() + self._budget
+        while position < len(given):
+            left = deadline - time.monotonic()
+            if deaths >= MOST_DEATHS or left <= 0:
+                why = "its time is used up" if left <= 0 else f"{deaths} of its processes died"
+                lack = Score.error(self._metric.spec.name, "host_given_up", why)
+                for example, _ in given[position:]:
+                    yield self._stamp(everywhere(self._metric.spec, lack), example)
+                return
+            batch = given[position : position + BATCH]
+            limits = dataclasses.replace(self._limits, wall_s=left)
+            for example, scores in self._measure_batch(batch, limits):
+                position += 1
+                yield self._stamp(scores, example)
+            deaths += self._died
+
+    def close(self) -> None:
+        """End what runs, and remove what is left of it."""
+        self._contestants.close()
+
+    def _measure_batch(
+        self, batch: Sequence[Given], limits: Limits
+    ) -> Iterator[tuple[Example, list[Score]]]:
+        """Yield the scores of a batch, up to the example that its process dies of."""
+        self._died = False
+        spec, at = self._metric.spec, 0
+        contestant = self._contestants.start(limits=limits)
+        try:
+            with contestant.talking() as talk:
+                for example, bundle in batch:
+                    scores, goes_on = self._ask(talk, example, bundle)
+                    at += 1
+                    yield example, scores
+                    if not goes_on:
+                        self._died = True
+                        break
+        except TrialFailedError as failure:
+            self._died = True
+            lack = Score.error(spec.name, f"host_{failure.outcome}", str(failure))
+            yield batch[at][0], everywhere(spec, lack)
+        self._contestants.await_ends()
+
+    def _ask(
+        self, talk: Talk, example: Example, bundle: EvidenceBundle
+    ) -> tuple[list[Score], bool]:
+        """Return the scores of an example, and whether the process goes on."""
+        spec = self._metric.spec
+        content = talk.measure(
+            {"example": msgspec.to_builtins(example), "evidence": msgspec.to_builtins(bundle)}
+        )
+        try:
+            answer = read_json(content, "answer")
+        except FormatError as error:
+            return everywhere(spec, Score.error(spec.name, "host_bad_result", str(error))), True
+        if not isinstance(answer, dict) or len(answer) != 1:
+            message = "its process answered something else than was asked for"
+            return everywhere(spec, Score.error(spec.name, "host_bad_result", message)), True
+        ((kind, value),) = answer.items()
+        if kind == "scores":
+            return _scores(self._metric, value), True
+        code, sentence = _FLAWS.get(kind, ("host_bad_result", lambda _: "an unknown answer"))
+        message = sentence(one_line(str(value), 300))
+        return everywhere(spec, Score.error(spec.name, code, message)), kind != "exited"
+
+    def _stamp(self, scores: list[Score], example: Example) -> list[Score]:
+        name = self._metric.evaluator
+        return [stamped(score, name, self.version, example.id) for score in scores]
+
+
+_FLAWS: dict[str, tuple[str, Callable[[str], str]]] = {
+    "raised": ("evaluator_failed", lambda text: text),
+    "exited": ("host_exit", lambda text: f"it ended itself (exit code {text})"),
+    "mutated": ("mutated_inputs", lambda _: "it changed what it was given"),
+    "wrong_type": ("wrong_type", lambda text: f"returned {text}, not a Score or ScoreBatch"),
+}
+
+
+def _scores(metric: Metric, raw: Any) -> list[Score]:
+    try:
+        scores = msgspec.convert(raw, tuple[Score, ...], strict=True)
+    except (msgspec.ValidationError, RecursionError) as error:
+        spec = metric.spec
+        return everywhere(spec, Score.error(spec.name, "bad_score", one_line(str(error), 300)))
+    harmless = (
+        score
+        if score.value is not None
+        else Score.missing(score.name, score.status, str(score.code), str(score.message))
+        for score in scores
+    )
+    return checked(metric.spec, ScoreBatch(tuple(harmless)))
