@@ -50,8 +50,7 @@ def main() -> int:
     finish_memory(limits)
     channel.send(b"R")  # from here on, whatever goes wrong is the evaluator's doing
     try:
-        evaluate = _load(staged, setup["module"], setup["function"])
-        _serve(channel, evaluate, setup["context"], staged, scratch)
+        _serve(channel, setup, staged, scratch)
     except EOFError:
         raise
     except BaseException as error:  # noqa: BLE001 - SystemExit and the like are failures too
@@ -69,27 +68,33 @@ def _load(staged: Path, module: str, function: str) -> Any:
     return found
 
 
-def _serve(channel: Channel, evaluate: Any, context: Any, staged: Path, scratch: Path) -> None:
+def _serve(channel: Channel, setup: dict[str, Any], staged: Path, scratch: Path) -> None:
+    """Measure one example after the other; the first has the code imported."""
+    evaluate: Any = None
     while True:
         command, _ = channel.receive()
-        given = {name: command[name] for name in ("example", "evidence")}
-        before = json.dumps([given, context], sort_keys=True)
+        if evaluate is None:
+            evaluate = _load(staged, setup["module"], setup["function"])
         try:
-            example = msgspec.convert(given["example"], Example)
-            bundle = msgspec.convert(given["evidence"], EvidenceBundle)
-            told = msgspec.convert(context, EvaluatorContext)
+            example = msgspec.convert(command["example"], Example)
+            bundle = msgspec.convert(command["evidence"], EvidenceBundle)
+            told = msgspec.convert(setup["context"], EvaluatorContext)
+            before = _picture(example, told, bundle)
             returned = evaluate(example, told, bundle)
-            after = json.dumps([given, context], sort_keys=True)
-            answer = {"mutated": True} if after != before else _answer(returned)
+            same = _picture(example, told, bundle) == before
+            answer = _answer(returned) if same else {"mutated": True}
             content = msgspec.json.encode(answer)
         except Exception as error:  # noqa: BLE001 - the next example may do better
-            _, text = describe(error, staged, scratch)
-            content = msgspec.json.encode({"raised": text})
+            content = msgspec.json.encode({"raised": describe(error, staged, scratch)})
         except SystemExit as error:
             content = msgspec.json.encode({"exited": str(error.code)})
             channel.send(b"J", content)
             os._exit(0)
         channel.send(b"J", content)
+
+
+def _picture(*given: object) -> str:
+    return json.dumps(msgspec.to_builtins(given))
 
 
 def _answer(returned: object) -> dict[str, Any]:

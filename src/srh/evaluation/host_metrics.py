@@ -37,6 +37,7 @@ from srh.metrics import (
     stamped,
 )
 from srh.metrics.host import read_host
+from srh.metrics.score import MESSAGE_CHARS
 from srh.sandbox.limits import Limits
 from srh.sandbox.nursery import Asking
 from srh.text import one_line
@@ -161,6 +162,10 @@ class HostMetric:
         ((kind, value),) = answer.items()
         if kind == "scores":
             return _scores(self._metric, value), True
+        if kind == "raised" and isinstance(value, list) and len(value) == 2:
+            code = _RAISED.get(str(value[0]), "evaluator_failed")
+            message = one_line(str(value[1]), MESSAGE_CHARS)
+            return everywhere(spec, Score.error(spec.name, code, message)), True
         code, sentence = _FLAWS.get(kind, ("host_bad_result", lambda _: "an unknown answer"))
         message = sentence(one_line(str(value), 300))
         return everywhere(spec, Score.error(spec.name, code, message)), kind != "exited"
@@ -170,8 +175,12 @@ class HostMetric:
         return [stamped(score, name, self.version, example.id) for score in scores]
 
 
+_RAISED = {
+    "memory": "host_memory",
+    "denied": "host_denied",
+    "disk_limit": "host_disk_limit",
+}
 _FLAWS: dict[str, tuple[str, Callable[[str], str]]] = {
-    "raised": ("evaluator_failed", lambda text: text),
     "exited": ("host_exit", lambda text: f"it ended itself (exit code {text})"),
     "mutated": ("mutated_inputs", lambda _: "it changed what it was given"),
     "wrong_type": ("wrong_type", lambda text: f"returned {text}, not a Score or ScoreBatch"),

@@ -1,7 +1,7 @@
 """The metrics of classification models, as scikit-learn computes them.
 
 Each is a function of `ClassificationData`, which is not empty; what has no meaning for the data
-raises `UndefinedMetricError`. scikit-learn's warnings and silent zeros are among these.
+raises `UndefinedMetricError`, where scikit-learn would warn or put something else in its place.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ def balanced_accuracy(data: ClassificationData) -> float:
 
 
 def f1(data: ClassificationData) -> float:
-    """Harmonic mean of precision and recall, averaged over the classes that occur.
+    """Harmonic mean of precision and recall, averaged over the classes.
 
     The average is the plain one ("macro"), over the classes that occur in the target or among the
-    predictions; one that is never predicted right counts as 0.
+    predictions; one that is never predicted right has 2 TP / (2 TP + FP + FN) = 0.
 
     Source: C. J. van Rijsbergen, Information Retrieval, 2nd ed. (1979), ch. 7.
     """
     from sklearn.metrics import f1_score
 
-    return float(f1_score(data.y, data.predictions, average="macro"))
+    return float(f1_score(data.y, data.predictions, average="macro", zero_division=0))
 
 
 def log_loss(data: ClassificationData) -> float:

@@ -154,13 +154,25 @@ def _find(spec: MetricSpec, around: Surroundings) -> Metric | Problem:
         return Problem("evaluator", "plug_in", str(error))
     if info is None:
         return _unknown(spec, name, around.profile)
-    if separator and version != str(info.version):
-        text = f"there is no {one_line(ref)!r}; {name} has version {info.version}"
-        return Problem("evaluator", "exact_version", text)
-    if spec.version is not None and spec.version != info.version:
-        text = f"there is no version {spec.version} of {name}; it has version {info.version}"
+    mismatch = _mismatch(spec, info, around.profile, version if separator else None)
+    return mismatch or Metric(complete(spec, info), info)
+
+
+def _mismatch(
+    spec: MetricSpec, info: EvaluatorInfo, profile: Profile, version: str | None
+) -> Problem | None:
+    """Return why an evaluator of the right name is not the one that is meant, or None."""
+    named = "name" if spec.evaluator is None else "evaluator"
+    if version not in (None, str(info.version)):
+        text = f"there is no {one_line(spec.evaluator or '')!r}; {info.name} has version "
+        return Problem("evaluator", "exact_version", f"{text}{info.version}")
+    if spec.version not in (None, info.version):
+        text = f"there is no version {spec.version} of {info.name}; it has version {info.version}"
         return Problem("version", "exact_version", text)
-    return Metric(complete(spec, info), info)
+    if info.profile != profile:
+        text = f"this task measures {profile}, and {info.id} measures {info.profile}"
+        return Problem(named, "task_profile", text)
+    return None
 
 
 def _unknown(spec: MetricSpec, name: str, profile: Profile) -> Problem:

@@ -131,8 +131,8 @@ def look_message(look: int) -> str:
     )
 
 
-def board_json(board: Board) -> str:
-    """Return everything about a leaderboard as strict JSON."""
+def board_json(board: Board, **more: Any) -> str:
+    """Return everything about a leaderboard, and what else is given by name, as strict JSON."""
     content: dict[str, Any] = {
         "task": board.task,
         "title": board.title,
@@ -153,7 +153,7 @@ def board_json(board: Board) -> str:
         "ignored_folders": board.ignored,
         "trials": [{name: getattr(row, name) for name in Row.__slots__} for row in board.rows],
     }
-    return pretty_json(content).decode()
+    return pretty_json(content | more).decode()
 
 
 def board_csv(board: Board) -> str:
