@@ -1,4 +1,4 @@
-"""The built-in evaluators of outputs: every edge case decided, and no false number for any input."""
+"""The built-in evaluators of outputs: edge cases decided, and no false number for any input."""
 
 from __future__ import annotations
 

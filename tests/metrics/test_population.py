@@ -78,7 +78,7 @@ def test_a_floor_has_a_name_of_its_own_and_counts_only_the_trials_failures():
     found = measured(spec, 1, 1, UNANSWERED, 1)
     assert found["right"].value is None
     floored = found["right_or_zero"]
-    assert (floored.value, floored.n_scored, floored.n_total) == (0.75, 4, 4)
+    assert (floored.value, floored.n_scored, floored.n_total) == (0.75, 3, 4)
     assert floored.reasons == {"no_output": 1}, "what was put in their place is not hidden"
     for other in (UNKNOWN, CRASHED, Score.blocked("x", "no_judge_evidence", "none")):
         floored = measured(spec, 1, UNANSWERED, other)["right_or_zero"]

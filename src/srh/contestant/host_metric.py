@@ -8,11 +8,9 @@ scorer takes nothing of it for granted.
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import random
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,7 @@ import msgspec
 import numpy as np
 
 from srh.contestant.channel import Channel
-from srh.contestant.code import ContractError, describe
+from srh.contestant.code import describe, load_function
 from srh.metrics import EvaluatorContext, EvidenceBundle, Example, Score, ScoreBatch
 from srh.sandbox.forked import GIVEN
 from srh.sandbox.limits import Limits
@@ -59,26 +57,18 @@ def main() -> int:
     return 0
 
 
-def _load(staged: Path, module: str, function: str) -> Any:
-    sys.dont_write_bytecode = True
-    sys.path.insert(0, str(staged))
-    found = getattr(importlib.import_module(module), function, None)
-    if not callable(found):
-        raise ContractError(f"{module}.py defines no function {function}")
-    return found
-
-
 def _serve(channel: Channel, setup: dict[str, Any], staged: Path, scratch: Path) -> None:
     """Measure one example after the other; the first has the code imported."""
     evaluate: Any = None
+    context = json.dumps(setup["context"])  # whoever changes what it is told changes its own copy
     while True:
         command, _ = channel.receive()
         if evaluate is None:
-            evaluate = _load(staged, setup["module"], setup["function"])
+            evaluate = load_function(staged, setup["module"], setup["function"])
         try:
             example = msgspec.convert(command["example"], Example)
             bundle = msgspec.convert(command["evidence"], EvidenceBundle)
-            told = msgspec.convert(setup["context"], EvaluatorContext)
+            told = msgspec.convert(json.loads(context), EvaluatorContext)
             before = _picture(example, told, bundle)
             returned = evaluate(example, told, bundle)
             same = _picture(example, told, bundle) == before

@@ -56,7 +56,10 @@ def headline(spec: MetricSpec, column: ScoreColumn, ids: Sequence[str]) -> Aggre
 
 
 def floored(spec: MetricSpec, column: ScoreColumn, ids: Sequence[str]) -> Aggregate:
-    """Combine a metric's scores, where the trial's own failures count as the declared floor."""
+    """Combine a metric's scores, where the trial's own failures count as the declared floor.
+
+    These examples still have no score: the population says how many have one.
+    """
     floor = spec.floor
     assert floor is not None  # noqa: S101 - the caller has looked
     others = list(column.not_the_trials())
@@ -66,7 +69,7 @@ def floored(spec: MetricSpec, column: ScoreColumn, ids: Sequence[str]) -> Aggreg
         return headline(msgspec.structs.replace(spec, coverage=1.0), rest, ids)
     values = [floor.value if value is None else value for value in column.values]
     value = REDUCERS[spec.how](values)
-    found = Aggregate(value, "scored", None, len(values), len(values), reasons=column.codes())
+    found = _aggregate(value, "scored", None, column)
     return msgspec.structs.replace(found, interval=_interval(spec, values))
 
 

@@ -104,12 +104,11 @@ def population_lines(board: Board) -> list[str]:
                 continue
             counts = ", ".join(f"{code} {count}" for code, count in score.reasons.items())
             name = one_line(row.trial, _TRIAL_WIDTH)
-            what = (
-                f"{column.name} counts its failures as the floor"
-                if score.n_scored == score.n_total
-                else f"{column.name} has a score on {score.n_scored} of {score.n_total} examples"
+            rest = "" if column.floor is None else f"; the others count as {column.floor:g}"
+            lines.append(
+                f"{name}: {column.name} has a score on {score.n_scored} of {score.n_total} "
+                f"examples ({counts}){rest}"
             )
-            lines.append(f"{name}: {what} ({counts})")
     return lines
 
 

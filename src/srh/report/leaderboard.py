@@ -10,7 +10,7 @@ from typing import Literal
 from srh.errors import SrhError, UsageError
 from srh.evaluation.batch import Entry, Origin
 from srh.evaluation.protocol import EvaluationResult, Outcome, is_unconfined
-from srh.metrics import Aggregation, Direction
+from srh.metrics import Aggregation, Direction, MetricSpec
 from srh.tasks import Task
 from srh.text import did_you_mean, one_line
 from srh.trials import Trial, read_spec
@@ -27,11 +27,13 @@ class Column:
         name: Name of the metric.
         direction: Which end is better; None: neither.
         aggregation: How folds or examples became one number.
+        floor: What an example counts for that the trial has not answered; None: it counts not.
     """
 
     name: str
     direction: Direction | None
     aggregation: Aggregation
+    floor: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,11 +180,13 @@ def read_descriptions(trials: Sequence[Trial]) -> dict[Trial, str]:
 
 
 def _columns(task: Task, ranking: str) -> tuple[Column, ...]:
-    metrics = task.registry.columns
     names = [ranking, *(name for name in task.metric_names if name != ranking)]
-    return tuple(
-        Column(name, metrics[name].spec.direction, metrics[name].spec.how) for name in names
-    )
+    return tuple(_column(task.registry.columns[name].spec, name) for name in names)
+
+
+def _column(spec: MetricSpec, name: str) -> Column:
+    floor = spec.floor.value if spec.floor is not None and spec.floor.name == name else None
+    return Column(name, spec.direction, spec.how, floor)
 
 
 def _row(entry: Entry, columns: Sequence[Column], description: str) -> Row:
