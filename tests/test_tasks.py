@@ -71,7 +71,7 @@ def test_several_mistakes_are_reported_together(project):
         (
             "[ranking]",
             '[[metrics]]\nname = "rmse"\n[[metrics]]\nname = "rmsee"\n[ranking]',
-            "metrics: unknown metric 'rmsee' (did you mean 'rmse'?)",
+            "metrics[1].name: unknown metric 'rmsee' (did you mean 'rmse'?) (known_evaluator)",
         ),
         ('accepts = ["formula"]', 'requires = ["no-such-package"]', "is not installed"),
     ],

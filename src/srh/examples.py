@@ -32,15 +32,19 @@ from srh.text import one_line, plural
 
 JUDGE_FILE = "judge_evidence.jsonl"
 FILE_LIMIT = 256 << 20
+MOST_EXAMPLES = 200_000
+"""Of one task: a result names each of them."""
+
 _MOST_PROBLEMS = 20
 _LONGEST_ID = 200
+_CALL = EvalUnit()
 
 T = TypeVar("T")
 Judgements: TypeAlias = dict[tuple[str, str, str], tuple[JudgeEvidence, ...]]
 """Judgements by metric, example and digest of the output."""
 
 
-class UnitLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class UnitLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """What an example is, as a task says.
 
     Attributes:
@@ -52,7 +56,7 @@ class UnitLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     members: tuple[str, ...] = ()
 
 
-class ExampleLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ExampleLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One line of ``examples.jsonl``.
 
     Attributes:
@@ -68,7 +72,7 @@ class ExampleLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unit: UnitLine = UnitLine()
 
 
-class OutputLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OutputLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One line of ``outputs.jsonl``.
 
     Attributes:
@@ -101,6 +105,8 @@ def read_examples(path: Path) -> list[ExampleLine]:
         raise FormatError(path.name, _first(problems))
     if not lines:
         raise DataError(f"{path}: holds no example")
+    if len(lines) > MOST_EXAMPLES:
+        raise DataError(f"{path}: holds {len(lines)} examples; at most {MOST_EXAMPLES} are scored")
     return [example for _, example in lines]
 
 
@@ -205,6 +211,8 @@ def read_task_file(path: Path) -> bytes:
 
 def _joined(example: ExampleLine, given: OutputLine | None) -> Example:
     line = given or OutputLine(example.id)
+    if example.unit.kind == "call" and not line.members:
+        return Example(example.id, example.input, line.output, example.reference, _CALL)
     names, outputs = example.unit.members, line.members
     members = tuple(
         Member(name, outputs[index] if index < len(outputs) else None)

@@ -20,7 +20,7 @@ from srh.metrics import (
     Range,
     complete,
     context_of,
-    measurer,
+    measure_example,
     output_digest,
 )
 
@@ -426,7 +426,7 @@ OUTPUT_METRICS = sorted(name for name, info in METRICS.items() if info.profile =
 @given(example=EXAMPLES, bundle=BUNDLES, parameters=PARAMETERS)
 def test_no_input_makes_a_false_number_or_a_silence(name, example, bundle, parameters):
     one = metric(name, parameters=parameters, **({"range": SCALE} if name == "judge_score" else {}))
-    (score,) = measurer(one, "1")(example, bundle)
+    (score,) = measure_example(one, example, bundle)
     assert (score.example, score.evaluator, score.version) == ("e", name, "1")
     if score.status == "scored":
         assert type(score.value) is float

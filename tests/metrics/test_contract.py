@@ -10,7 +10,6 @@ import pytest
 
 from srh.metrics import (
     METRICS,
-    EvidenceBundle,
     Example,
     Metric,
     MetricSpec,
@@ -19,7 +18,7 @@ from srh.metrics import (
     ScoreBatch,
     checked,
     complete,
-    measurer,
+    measure_example,
 )
 
 EXAMPLE = Example("e1", "question", "answer", "reference")
@@ -98,7 +97,7 @@ def raising(error):
 def test_an_evaluator_that_raises_gives_that_example_an_error(error):
     info = dataclasses.replace(METRICS["exact_match"], function=raising(error))
     metric = Metric(complete(MetricSpec(name="exact_match"), info), info)
-    (score,) = measurer(metric, "1")(EXAMPLE, EvidenceBundle())
+    (score,) = measure_example(metric, EXAMPLE)
     assert (score.status, score.code) == ("error", "evaluator_failed")
     assert type(error).__name__ in score.message
 
@@ -106,7 +105,7 @@ def test_an_evaluator_that_raises_gives_that_example_an_error(error):
 def test_every_score_says_who_measured_what():
     info = METRICS["exact_match"]
     metric = Metric(complete(MetricSpec(name="right", evaluator="exact_match@1"), info), info)
-    (score,) = measurer(metric, "1")(EXAMPLE, EvidenceBundle())
+    (score,) = measure_example(metric, EXAMPLE)
     assert (score.name, score.evaluator, score.version, score.example) == (
         "right",
         "exact_match",
@@ -119,5 +118,5 @@ def test_recorded_evidence_that_any_metric_requires_blocks_it():
     info = METRICS["structural_shape"]
     declared = MetricSpec(name="structural_shape", required_evidence=["judge_evidence"])
     metric = Metric(complete(declared, info), info)
-    (score,) = measurer(metric, "1")(EXAMPLE, EvidenceBundle())
+    (score,) = measure_example(metric, EXAMPLE)
     assert (score.status, score.code) == ("blocked", "no_judge_evidence")

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from srh.metrics import EvidenceBundle, Example, MetricRegistry, MetricSpec, Surroundings, measurer
+from srh.metrics import Example, MetricRegistry, MetricSpec, Surroundings, measure_example
 from srh.metrics.catalogue import plug_ins
 
 MODULE = '''
@@ -56,7 +56,8 @@ def test_an_evaluator_of_a_package_is_a_metric_like_any_other(package):
     registry = MetricRegistry([MetricSpec(name="shorter")], AROUND).require()
     (metric,) = registry.metrics
     assert (metric.spec.evaluator, metric.info.origin) == ("shorter@3", "brevity")
-    (score,) = measurer(metric, "3")(Example("e", None, "ab", "abcd"), EvidenceBundle())
+    assert registry.packages == ["brevity"], "its version is recorded with every result"
+    (score,) = measure_example(metric, Example("e", None, "ab", "abcd"))
     assert score.value == 0.5
 
 

@@ -34,7 +34,6 @@ from srh.metrics import (
     checked,
     context_of,
     everywhere,
-    stamped,
 )
 from srh.metrics.host import read_host
 from srh.metrics.score import MESSAGE_CHARS
@@ -108,40 +107,37 @@ class HostMetric:
             if deaths >= MOST_DEATHS or left <= 0:
                 why = "its time is used up" if left <= 0 else f"{deaths} of its processes died"
                 lack = Score.error(self._metric.spec.name, "host_given_up", why)
-                for example, _ in given[position:]:
-                    yield self._stamp(everywhere(self._metric.spec, lack), example)
+                for _ in given[position:]:
+                    yield everywhere(self._metric.spec, lack)
                 return
             batch = given[position : position + BATCH]
             limits = dataclasses.replace(self._limits, wall_s=left)
-            for example, scores in self._measure_batch(batch, limits):
+            for scores in self._measure_batch(batch, limits):
                 position += 1
-                yield self._stamp(scores, example)
+                yield scores
             deaths += self._died
 
     def close(self) -> None:
         """End what runs, and remove what is left of it."""
         self._contestants.close()
 
-    def _measure_batch(
-        self, batch: Sequence[Given], limits: Limits
-    ) -> Iterator[tuple[Example, list[Score]]]:
+    def _measure_batch(self, batch: Sequence[Given], limits: Limits) -> Iterator[list[Score]]:
         """Yield the scores of a batch, up to the example that its process dies of."""
         self._died = False
-        spec, at = self._metric.spec, 0
+        spec = self._metric.spec
         contestant = self._contestants.start(limits=limits)
         try:
             with contestant.talking() as talk:
                 for example, bundle in batch:
                     scores, goes_on = self._ask(talk, example, bundle)
-                    at += 1
-                    yield example, scores
+                    yield scores
                     if not goes_on:
                         self._died = True
                         break
         except TrialFailedError as failure:
             self._died = True
             lack = Score.error(spec.name, f"host_{failure.outcome}", str(failure))
-            yield batch[at][0], everywhere(spec, lack)
+            yield everywhere(spec, lack)
         self._contestants.await_ends()
 
     def _ask(
@@ -169,10 +165,6 @@ class HostMetric:
         code, sentence = _FLAWS.get(kind, ("host_bad_result", lambda _: "an unknown answer"))
         message = sentence(one_line(str(value), 300))
         return everywhere(spec, Score.error(spec.name, code, message)), kind != "exited"
-
-    def _stamp(self, scores: list[Score], example: Example) -> list[Score]:
-        name = self._metric.evaluator
-        return [stamped(score, name, self.version, example.id) for score in scores]
 
 
 _RAISED = {

@@ -36,11 +36,10 @@ from srh.metrics import (
     measurer,
     summarize,
 )
+from srh.metrics.contract import NOTHING
 from srh.sandbox.limits import limit_memory
 from srh.sandbox.nursery import Asking
 from srh.text import harmless
-
-_NOTHING = EvidenceBundle()
 
 
 def score_outputs(
@@ -134,7 +133,11 @@ class _Scoring:
         if metric.info is not None:
             version = str(metric.info.version)
             self.versions |= dict.fromkeys(metric.spec.emitted, version)
-            measure = measurer(metric, version)
+            measure = measurer(metric)
+            if not self._recorded and not metric.spec.prerequisites:
+                for example in self._examples:
+                    yield measure(example, NOTHING)
+                return
             for position, example in enumerate(self._examples):
                 lack = self._lacking(metric, position)
                 yield lack or measure(example, self._bundle(metric, example))
@@ -162,7 +165,7 @@ class _Scoring:
 
     def _bundle(self, metric: Metric, example: Example) -> EvidenceBundle:
         if not self._recorded:
-            return _NOTHING
+            return NOTHING
         return EvidenceBundle(judged(self._recorded, metric.spec.name, example))
 
     def _lacking(self, metric: Metric, position: int) -> list[Score] | None:

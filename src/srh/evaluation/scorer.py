@@ -163,11 +163,11 @@ def _score_fold(
     train, validation = (np.asarray(rows, dtype=np.int64) for rows in request.partitions[index])
     answer = contender.answer(train, validation)
     predictions = checked_predictions(answer.predictions, validation)
-    if index == 0:
-        contender.check_roundtrip(train, validation, predictions)
     if dataset.classes:
         _check_codes(predictions, len(dataset.classes))
         _check_probabilities(answer.probabilities, (len(validation), len(dataset.classes)))
+    if index == 0:
+        contender.check_roundtrip(train, validation, predictions)
     return measure_fold(
         registry,
         dataset,

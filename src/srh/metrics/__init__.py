@@ -11,8 +11,8 @@ from srh.metrics.contract import (
     context_of,
     everywhere,
     evidence_lacking,
+    measure_example,
     measurer,
-    stamped,
 )
 from srh.metrics.declared import EvaluatorInfo, complete
 from srh.metrics.evidence import (
@@ -82,11 +82,11 @@ __all__ = [
     "find_evaluator",
     "in_order",
     "judge_gate",
+    "measure_example",
     "measurer",
     "output_digest",
     "require_known",
     "score_classes",
     "score_predictions",
-    "stamped",
     "summarize",
 ]

@@ -9,11 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from srh.metrics.evidence import EvaluatorContext, EvidenceBundle, Example
 from srh.metrics.registry import Metric
 from srh.metrics.score import Score, ScoreBatch
 from srh.metrics.spec import MetricSpec
 from srh.text import one_line
+
+NOTHING = EvidenceBundle()
+"""No recorded evidence."""
 
 
 def context_of(spec: MetricSpec) -> EvaluatorContext:
@@ -29,32 +34,53 @@ def context_of(spec: MetricSpec) -> EvaluatorContext:
     )
 
 
-def measurer(metric: Metric, version: str) -> Callable[[Example, EvidenceBundle], list[Score]]:
+def measure_example(
+    metric: Metric, example: Example, bundle: EvidenceBundle = NOTHING
+) -> list[Score]:
+    """Measure one example with a metric whose evaluator runs here.
+
+    Args:
+        metric: The metric; its evaluator is no host's.
+        example: The example with its output.
+        bundle: The evidence beside it.
+
+    Returns:
+        One score per declared name, each of which says who measured what.
+    """
+    assert metric.info is not None  # noqa: S101 - hosts are measured by contestants
+    name, version = metric.info.name, str(metric.info.version)
+    return [
+        msgspec.structs.replace(score, evaluator=name, version=version, example=example.id)
+        for score in measurer(metric)(example, bundle)
+    ]
+
+
+def measurer(metric: Metric) -> Callable[[Example, EvidenceBundle], list[Score]]:
     """Return what measures examples with a metric whose evaluator runs here.
 
     Args:
         metric: The metric; its evaluator is no host's.
-        version: What every score says of its evaluator's version.
 
     Returns:
         A function that returns one score per declared name, in the order of declaration.
     """
     assert metric.info is not None  # noqa: S101 - hosts are measured by contestants
     evaluate, context, spec = metric.info.function, context_of(metric.spec), metric.spec
+    recorded = "judge_evidence" in (spec.required_evidence or ())
+    only = spec.emitted[0] if len(spec.emitted) == 1 else None
 
     def measure(example: Example, bundle: EvidenceBundle) -> list[Score]:
-        lack = evidence_lacking(spec, bundle)
+        lack = evidence_lacking(spec, bundle) if recorded else None
         if lack is not None:
-            found = lack
-        else:
-            try:
-                returned = evaluate(example, context, bundle)
-            except Exception as error:  # noqa: BLE001 - whatever the example provokes
-                text = f"{type(error).__name__}: {error}"
-                found = everywhere(spec, Score.error(spec.name, "evaluator_failed", text))
-            else:
-                found = checked(spec, returned)
-        return [stamped(score, metric.evaluator, version, example.id) for score in found]
+            return lack
+        try:
+            returned = evaluate(example, context, bundle)
+        except Exception as error:  # noqa: BLE001 - whatever the example provokes
+            text = f"{type(error).__name__}: {error}"
+            return everywhere(spec, Score.error(spec.name, "evaluator_failed", text))
+        if type(returned) is Score and returned.name == only:
+            return [_valued(spec, returned, only)]
+        return checked(spec, returned)
 
     return measure
 
@@ -98,21 +124,6 @@ def checked(spec: MetricSpec, returned: object) -> list[Score]:
         assert isinstance(score, Score)  # noqa: S101 - else it has a flaw
         by_name[score.name] = score
     return [_valued(spec, by_name.get(name), name) for name in spec.emitted]
-
-
-def stamped(score: Score, evaluator: str, version: str, example: str) -> Score:
-    """Return a score that says who measured what."""
-    return Score(
-        score.name,
-        score.value,
-        score.status,
-        score.reason,
-        evaluator,
-        version,
-        example,
-        score.evidence,
-        score.spread,
-    )
 
 
 def _flaw(spec: MetricSpec, score: object, before: dict[str, Score]) -> Score | None:

@@ -15,7 +15,7 @@ UnitKind = Literal["call", "step", "trajectory", "session"]
 JudgeStatus = Literal["ok", "timeout", "provider_error", "malformed", "missing"]
 
 
-class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One part of a unit: a step of a trajectory, a turn of a session.
 
     Attributes:
@@ -27,7 +27,7 @@ class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     output: Any = None
 
 
-class EvalUnit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class EvalUnit(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """What an example is: one call, or something that has members.
 
     Attributes:
@@ -42,7 +42,7 @@ class EvalUnit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     n_given: int = 0
 
 
-class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One example with a trial's output. JSON values only; None (null) means that there is none.
 
     Attributes:

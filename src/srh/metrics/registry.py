@@ -93,6 +93,12 @@ class MetricRegistry:
             {name: metric for metric in self.metrics for name in metric.spec.columns}
         )
 
+    @property
+    def packages(self) -> list[str]:
+        """Names of the packages, beside srh, that bring evaluators of these metrics."""
+        origins = [metric.info.origin for metric in self.metrics if metric.info is not None]
+        return [name for name in dict.fromkeys(origins) if name != "srh"]
+
     def direction(self, column: str) -> Direction | None:
         """Return which end of a number is better; None where the metric has no direction."""
         return self.columns[column].spec.direction

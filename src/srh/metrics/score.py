@@ -19,7 +19,7 @@ _CODE = re.compile(r"[a-z][a-z0-9_]*")
 MESSAGE_CHARS = 400
 
 
-class Score(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Score(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """What one metric says about one piece of data.
 
     Attributes:
