@@ -82,8 +82,10 @@ def _serve(channel: Channel, staged: Path, saved: Path) -> None:
             channel.send(b"S")
         elif command["do"] == "predict":
             predictions = model.predict(_table(command, given[0]))
-            plain = _coded if command["classes"] else _plain
-            channel.send(b"P", plain(predictions, command))
+            if command["classes"]:
+                channel.send(b"P", _coded(predictions, command["rows"], command["classes"]))
+            else:
+                channel.send(b"P", _plain(predictions, command["rows"]))
         else:
             channel.send(b"P", _probabilities(model, command, given[0]))
 
@@ -120,7 +122,7 @@ def _target(command: dict[str, Any], given: int) -> Any:
     return np.asarray(command["classes"])[target.astype(np.int64)]
 
 
-def _plain(predictions: Any, command: dict[str, Any]) -> memoryview:
+def _plain(predictions: Any, n_rows: int) -> memoryview:
     """Return predictions as raw float64, or say what is wrong with them.
 
     Raises:
@@ -131,19 +133,19 @@ def _plain(predictions: Any, command: dict[str, Any]) -> memoryview:
     array = np.array(predictions, copy=True, subok=False)
     if array.dtype.kind not in "iuf":
         raise ContractError(f"predict returned {array.dtype} values; real numbers are needed")
-    _require_shape(array, (command["rows"],), "predict")
+    _require_shape(array, (n_rows,), "predict")
     return np.ascontiguousarray(array, dtype=np.float64).data.cast("B")
 
 
-def _coded(predictions: Any, command: dict[str, Any]) -> memoryview:
+def _coded(predictions: Any, n_rows: int, classes: list[Any]) -> memoryview:
     """Return predicted labels as raw float64 codes, or say what is wrong with them.
 
     Raises:
         ContractError: Not one known label per row.
     """
     array = np.array(predictions, copy=True, subok=False)
-    _require_shape(array, (command["rows"],), "predict")
-    codes = {label: code for code, label in enumerate(command["classes"])}
+    _require_shape(array, (n_rows,), "predict")
+    codes = {label: code for code, label in enumerate(classes)}
     found = np.empty(array.shape)
     for row, label in enumerate(array.tolist()):
         known = isinstance(label, str | int | float) and not isinstance(label, bool)
