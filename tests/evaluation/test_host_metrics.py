@@ -45,6 +45,10 @@ HOSTILE = {
     "calls_home": ("socket.create_connection(('127.0.0.1', 9)); " + SCORE, "evaluator_failed"),
     "forks": ("os.fork(); " + SCORE, "evaluator_failed"),
     "reads_the_task": ("open(context.parameters['data']).read(); " + SCORE, "host_denied"),
+    "answers_for_another": (
+        "os.write(3, (17).to_bytes(8, 'little') + b'J' + b'{\"at\": 2, \"a\": 1}'); " + SCORE,
+        "host_bad_result",
+    ),
     "answers_twice": (
         "os.write(3, (9).to_bytes(8, 'little') + b'J' + b'{\"a\": 1}'); " + SCORE,
         "host_bad_result",
@@ -121,7 +125,7 @@ def test_a_hostile_evaluator_costs_one_example_its_score(result, name):
     if name == "sleeps":  # its time is used up
         assert scores.values == [1.0, None, None, None]
         assert rest[0].reason.startswith("host_given_up: ")
-    elif name != "answers_twice":  # whoever answers twice is one answer ahead from then on
+    else:
         assert scores.values == [1.0, None, 1.0, 1.0]
 
 

@@ -422,7 +422,7 @@ OUTPUT_METRICS = sorted(name for name, info in METRICS.items() if info.profile =
 
 
 @pytest.mark.parametrize("name", OUTPUT_METRICS)
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(example=EXAMPLES, bundle=BUNDLES, parameters=PARAMETERS)
 def test_no_input_makes_a_false_number_or_a_silence(name, example, bundle, parameters):
     one = metric(name, parameters=parameters, **({"range": SCALE} if name == "judge_score" else {}))

@@ -71,6 +71,9 @@ def test_a_declared_coverage_gives_a_value_that_says_how_much_it_stands_for():
     assert (found.value, found.n_scored, found.n_total) == (1.0, 9, 10)
     assert found.reasons == {"no_output": 1}
     assert measured(right(coverage=0.91), *scores)["right"].value is None
+    sparse = [1] * 7 + [UNANSWERED] * 93
+    assert 0.07 * 100 > 7
+    assert measured(right(coverage=0.07), *sparse)["right"].value == 1.0
 
 
 def test_a_floor_has_a_name_of_its_own_and_counts_only_the_trials_failures():
@@ -148,7 +151,7 @@ def test_a_bootstrap_repeats_itself_and_covers_the_median():
     assert bootstrap_median([2.0, 2.0]) is None
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(
     st.lists(
         st.sampled_from([0.0, 0.5, 1.0, UNANSWERED, UNKNOWN, CRASHED]), min_size=1, max_size=12

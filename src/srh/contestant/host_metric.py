@@ -73,14 +73,17 @@ def _serve(channel: Channel, setup: dict[str, Any], staged: Path, scratch: Path)
             returned = evaluate(example, told, bundle)
             same = _picture(example, told, bundle) == before
             answer = _answer(returned) if same else {"mutated": True}
-            content = msgspec.json.encode(answer)
+            content = _encoded(command, answer)
         except Exception as error:  # noqa: BLE001 - the next example may do better
-            content = msgspec.json.encode({"raised": describe(error, staged, scratch)})
+            content = _encoded(command, {"raised": describe(error, staged, scratch)})
         except SystemExit as error:
-            content = msgspec.json.encode({"exited": str(error.code)})
-            channel.send(b"J", content)
+            channel.send(b"J", _encoded(command, {"exited": str(error.code)}))
             os._exit(0)
         channel.send(b"J", content)
+
+
+def _encoded(command: dict[str, Any], answer: dict[str, Any]) -> bytes:
+    return msgspec.json.encode({"at": command["at"], **answer})
 
 
 def _picture(*given: object) -> str:

@@ -116,7 +116,7 @@ class Talk:
         return probabilities
 
     def measure(self, fields: dict[str, Any]) -> bytes:
-        """Have a host evaluator measure one example, and return what it says, as JSON."""
+        """Have a host evaluator measure one example, and return what its process says, as JSON."""
         self._command({"do": "measure", **fields})
         return self._expect(b"J")
 

@@ -128,8 +128,8 @@ class HostMetric:
         contestant = self._contestants.start(limits=limits)
         try:
             with contestant.talking() as talk:
-                for example, bundle in batch:
-                    scores, goes_on = self._ask(talk, example, bundle)
+                for at, given in enumerate(batch):
+                    scores, goes_on = self._ask(talk, given, at)
                     yield scores
                     if not goes_on:
                         self._died = True
@@ -140,31 +140,39 @@ class HostMetric:
             yield everywhere(spec, lack)
         self._contestants.await_ends()
 
-    def _ask(
-        self, talk: Talk, example: Example, bundle: EvidenceBundle
-    ) -> tuple[list[Score], bool]:
-        """Return the scores of an example, and whether the process goes on."""
+    def _ask(self, talk: Talk, given: Given, at: int) -> tuple[list[Score], bool]:
+        """Return the scores of an example, and whether its process may be asked again.
+
+        What answers for another example than the one in hand may not.
+        """
+        example, bundle = map(msgspec.to_builtins, given)
+        content = talk.measure({"at": at, "example": example, "evidence": bundle})
         spec = self._metric.spec
-        content = talk.measure(
-            {"example": msgspec.to_builtins(example), "evidence": msgspec.to_builtins(bundle)}
-        )
         try:
-            answer = read_json(content, "answer")
-        except FormatError as error:
-            return everywhere(spec, Score.error(spec.name, "host_bad_result", str(error))), True
-        if not isinstance(answer, dict) or len(answer) != 1:
-            message = "its process answered something else than was asked for"
-            return everywhere(spec, Score.error(spec.name, "host_bad_result", message)), True
-        ((kind, value),) = answer.items()
+            kind, value = _answer(read_json(content, "answer"), at)
+        except (FormatError, ValueError) as error:
+            return everywhere(spec, Score.error(spec.name, "host_bad_result", str(error))), False
         if kind == "scores":
             return _scores(self._metric, value), True
-        if kind == "raised" and isinstance(value, list) and len(value) == 2:
-            code = _RAISED.get(str(value[0]), "evaluator_failed")
-            message = one_line(str(value[1]), MESSAGE_CHARS)
-            return everywhere(spec, Score.error(spec.name, code, message)), True
-        code, sentence = _FLAWS.get(kind, ("host_bad_result", lambda _: "an unknown answer"))
-        message = sentence(one_line(str(value), 300))
+        code, message = _flaw(kind, value)
         return everywhere(spec, Score.error(spec.name, code, message)), kind != "exited"
+
+
+def _answer(answer: Any, at: int) -> tuple[str, Any]:
+    """Return kind and content of an answer, if it is one for example number ``at``."""
+    if not isinstance(answer, dict) or answer.pop("at", None) != at or len(answer) != 1:
+        raise ValueError("its process answered something else than was asked for")
+    ((kind, value),) = answer.items()
+    return kind, value
+
+
+def _flaw(kind: str, value: Any) -> tuple[str, str]:
+    """Return code and message of an answer that is no scores."""
+    if kind == "raised" and isinstance(value, list) and len(value) == 2:
+        code = _RAISED.get(str(value[0]), "evaluator_failed")
+        return code, one_line(str(value[1]), MESSAGE_CHARS)
+    code, sentence = _FLAWS.get(kind, ("host_bad_result", lambda _: "an unknown answer"))
+    return code, sentence(one_line(str(value), 300))
 
 
 _RAISED = {

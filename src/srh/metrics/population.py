@@ -12,6 +12,8 @@ from srh.metrics.interval import Interval, bootstrap_median, student_t, wilson
 from srh.metrics.spec import MetricSpec, Range
 from srh.text import one_line
 
+_ROUNDING = 1e-9
+
 
 def summarize(
     columns: Mapping[str, ScoreColumn], specs: Sequence[MetricSpec], ids: Sequence[str]
@@ -43,7 +45,8 @@ def headline(spec: MetricSpec, column: ScoreColumn, ids: Sequence[str]) -> Aggre
         lacking = _lacking(column, ids)
         reason = "not_aggregated: the metric declares that its scores have no common value"
         return _aggregate(None, "non_evaluable", lacking or reason, column)
-    if not values or len(values) < spec.coverage * total:
+    # A share is no exact number: 0.07 of 100 is a little more than 7.
+    if not values or len(values) < spec.coverage * total - _ROUNDING:
         status = min(
             (status for status, _ in column.missing.values()),
             key=lambda one: -GRAVITY[one],

@@ -64,8 +64,9 @@ class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 class Floor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A second aggregate, under a name of its own, in which a trial's failures count as `value`.
 
-    What is missing for another reason (no reference, no evidence, a broken evaluator) is no failure
-    of the trial, and leaves this aggregate without a value too.
+    A trial's failures have the codes ``no_output``, ``bad_output`` and ``too_many_outputs``. What
+    is missing for another reason (no reference, no evidence, a broken evaluator) is none of them,
+    and leaves this aggregate without a value too.
 
     Attributes:
         name: Name of the aggregate, beside the metric's own.
