@@ -68,8 +68,7 @@ def score_outputs(
     started = time.perf_counter()
     lines = read_examples(data)
     recorded = read_judgements(folder / JUDGE_FILE) if JUDGE_FILE in request.task_files else {}
-    if nursery is None:
-        limit_memory(request.limits)  # the task's files are not the trial's to pay for
+    limit_memory(request.limits)  # the task's files are not the trial's to pay for
     try:
         examples = read_outputs(content, lines, "outputs.jsonl")
     except FormatError as error:
