@@ -192,9 +192,11 @@ def _tidy(message: str, path: str) -> str:
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for at, name in enumerate(names) if name in names[:at])
-        raise ValueError(f"duplicate key {one_line(twice)!r}")
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise ValueError(f"duplicate key {one_line(name)!r}")
+            seen.add(name)
     return result
 
 
