@@ -5,7 +5,8 @@ import pytest
 from srh.context import DataSpec
 from srh.errors import FormatError, SrhError, UsageError
 from srh.project import find_project
-from srh.tasks import check_task, declared_data, load_task
+from srh.task_check import check_task
+from srh.tasks import declared_data, load_task
 
 
 def edit(project, old, new):
@@ -70,7 +71,7 @@ def test_several_mistakes_are_reported_together(project):
         (
             "[ranking]",
             '[[metrics]]\nname = "rmse"\n[[metrics]]\nname = "rmsee"\n[ranking]',
-            "metrics: unknown metric 'rmsee' (did you mean 'rmse'?)",
+            "metrics[1].name: unknown metric 'rmsee' (did you mean 'rmse'?) (known_evaluator)",
         ),
         ('accepts = ["formula"]', 'requires = ["no-such-package"]', "is not installed"),
     ],

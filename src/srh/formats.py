@@ -40,12 +40,7 @@ def read_json(content: bytes, where: str) -> Any:
             too deeply.
     """
     try:
-        document = json.loads(
-            content.decode("utf-8"),
-            object_pairs_hook=_unique_keys,
-            parse_constant=_refuse_constant,
-            parse_float=_finite_float,
-        )
+        document = _DECODER.decode(content.decode("utf-8"))
     except RecursionError as error:
         raise FormatError(where, [_TOO_DEEP]) from error
     except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
@@ -195,11 +190,13 @@ def _tidy(message: str, path: str) -> str:
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in result:
-            raise ValueError(f"duplicate key {one_line(name)!r}")
-        result[name] = value
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise ValueError(f"duplicate key {one_line(name)!r}")
+            seen.add(name)
     return result
 
 
@@ -212,6 +209,12 @@ def _finite_float(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{one_line(text, 40)} is not a finite number")
     return number
+
+
+# Made once: a file of lines is decoded line by line.
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique_keys, parse_constant=_refuse_constant, parse_float=_finite_float
+)
 
 
 def _refuse_deep(document: Any, where: str) -> None:

@@ -213,8 +213,13 @@ def _copy_trials(source: Path, target: Path) -> None:
 
 
 def _copy_files(source: Path, target: Path, wanted: set[str] | None) -> None:
+    """Copy a folder's plain files; all that lie in it, folders too, unless some are wanted."""
     target.mkdir(parents=True)
     for file in sorted(source.iterdir()):
         regular = stat.S_ISREG(file.lstat().st_mode)
-        if regular and not file.name.startswith(".") and (wanted is None or file.name in wanted):
+        if file.name.startswith((".", "__")):
+            continue
+        if regular and (wanted is None or file.name in wanted):
             shutil.copyfile(file, target / file.name)
+        elif wanted is None and file.is_dir() and not file.is_symlink():
+            _copy_files(file, target / file.name, None)

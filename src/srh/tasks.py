@@ -28,12 +28,13 @@ from srh.context import (
 from srh.digest import digest_bytes, digest_file, digest_value
 from srh.errors import FormatError, SrhError, UsageError
 from srh.evaluator import DefaultEvaluator
+from srh.examples import ExampleLine, offered_evidence, read_examples, task_files
 from srh.files import read_regular
 from srh.formats import decode, read_json, read_toml
-from srh.metrics import DEFAULT_METRICS, METRICS, Direction, MetricSpec, check_specs
+from srh.metrics import Direction, Evidence, MetricRegistry, MetricSpec, Profile, Surroundings
 from srh.project import TASK_FILE, Project
 from srh.sandbox.limits import Limits
-from srh.text import did_you_mean, plural
+from srh.text import did_you_mean
 
 TrialKind = Literal["formula", "model", "evaluator", "outputs"]
 _TASK_LIMIT = 1 << 20
@@ -90,7 +91,8 @@ class TaskSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         requires: Packages that trials need beyond srh's own.
         partitions: How development rows are divided into folds.
         holdout: Rows that nobody sees before ``srh eval --final``.
-        metrics: What is measured; the ten default metrics unless given.
+        metrics: What is measured; the default metrics of what the task predicts unless given.
+            Outputs have no default.
         ranking: What orders the leaderboard; the first metric unless given.
         evaluator: Who fits and predicts.
         limits: What one evaluation may use.
@@ -141,9 +143,50 @@ class Task:
         return self.folder / self.spec.data.path
 
     @property
+    def profile(self) -> Profile:
+        """What is measured here."""
+        if "outputs" in self.spec.accepts:
+            return "outputs"
+        return "classification" if self.spec.data.target_kind == "category" else "regression"
+
+    @cached_property
+    def registry(self) -> MetricRegistry:
+        """The metrics, checked.
+
+        Raises:
+            SrhError: The task is one of outputs, and its examples cannot be read.
+        """
+        around = Surroundings(profile=self.profile, evidence=self._evidence(), folder=self.folder)
+        return MetricRegistry(self.spec.metrics, around)
+
+    def _evidence(self) -> frozenset[Evidence]:
+        if self.profile == "outputs":
+            return offered_evidence(self.examples, self.folder)
+        offered: set[Evidence] = {"predictions", "reference"}
+        if self.profile == "classification":
+            offered.add("probabilities")
+        if "formula" in self.spec.accepts:
+            offered |= {"parameter_count", "complexity"}
+        return frozenset(offered)
+
+    @cached_property
+    def examples(self) -> list[ExampleLine]:
+        """The examples of a task of outputs; none where predictions are scored.
+
+        Raises:
+            SrhError: They cannot be read.
+        """
+        return read_examples(self.data_path) if self.profile == "outputs" else []
+
+    @cached_property
+    def task_files(self) -> dict[str, str]:
+        """Digest of each file that measuring outputs takes beside the examples, by its path."""
+        return task_files(self.spec.metrics, self.folder) if self.profile == "outputs" else {}
+
+    @property
     def metric_names(self) -> list[str]:
-        """Names of the metrics, in the task's order."""
-        return [metric.name for metric in self.spec.metrics] or list(DEFAULT_METRICS)
+        """Names of the numbers that are measured, in the task's order."""
+        return list(self.registry.columns)
 
     @property
     def ranking_metric(self) -> str:
@@ -159,6 +202,8 @@ class Task:
         explicit = self.spec.partitions.file
         if explicit is not None:
             content["partitions_digest"] = digest_bytes(self._partitions_content(explicit))
+        if self.task_files:
+            content["task_files"] = self.task_files
         return digest_value(content)
 
     @cached_property
@@ -178,6 +223,8 @@ class Task:
     @cached_property
     def holdout(self) -> npt.NDArray[np.int64]:
         """Held-out rows, sorted; empty where the task holds none out."""
+        if self.spec.holdout is None:
+            return np.empty(0, dtype=np.int64)
         return holdout_rows(self.spec.holdout, self.dataset.n_rows)
 
     @property
@@ -198,6 +245,8 @@ class Task:
             DataError: The data cannot be divided as declared.
             FormatError: Explicit lists overlap, repeat, or name rows that are not there.
         """
+        if self.profile == "outputs":
+            return []
         spec = self.spec.partitions
         explicit = None
         if spec.file is not None:
@@ -225,9 +274,9 @@ class Task:
             )
         return [(self.development.tolist(), self.holdout.tolist())]
 
-    def direction(self, metric: str) -> Direction:
-        """Return which end of a metric is better on this task."""
-        return METRICS[metric].direction
+    def direction(self, metric: str) -> Direction | None:
+        """Return which end of a metric is better on this task; None: it has no better end."""
+        return self.registry.direction(metric)
 
     def _partitions_content(self, name: str) -> bytes:
         return read_regular(self.folder / name, _PARTITIONS_LIMIT)
@@ -273,54 +322,9 @@ def declared_data(data_path: Path) -> DataSpec:
     return DataSpec()
 
 
-def check_task(task: Task) -> list[str]:
-    """Validate a task against its data.
-
-    Returns:
-        One line per fact that a reader would want confirmed (rows, folds, holdout, notes).
-
-    Raises:
-        SrhError: Something is wrong; the message says what and where.
-    """
-    dataset, partitions = task.dataset, task.partitions
-    sizes = sorted({len(validation) for _, validation in partitions})
-    size = f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else str(sizes[0])
-    lines = [
-        f"data: {dataset.n_rows} rows, target {dataset.target!r}, "
-        f"features {', '.join(dataset.features)}",
-        f"holdout: {task.holdout.size} rows",
-        f"partitions: {len(partitions)} ({task.spec.partitions.kind}), {size} validation rows each",
-        f"metrics: {', '.join(task.metric_names)}; ranked by {task.ranking_metric} "
-        f"({task.direction(task.ranking_metric)})",
-    ]
-    return lines + [f"note: {note}" for note in (*dataset.notes, *_holdout_notes(task))]
-
-
-def _holdout_notes(task: Task) -> list[str]:
-    """Return where the holdout asks for less than the folds do: old groups, or the past."""
-    spec, dataset, held_out = task.spec.partitions, task.dataset, task.holdout
-    if held_out.size == 0:
-        return []
-    if spec.kind == "group_kfold" and spec.group is not None:
-        groups = dataset.column(spec.group)
-        shared = set(groups[held_out].tolist()) & set(groups[task.development].tolist())
-        if shared:
-            return [
-                f"{plural(len(shared), 'group')} of {spec.group!r} have rows in the holdout and "
-                "outside it, so that the final score says nothing about new groups; "
-                "hold out whole groups with `rows`"
-            ]
-    if spec.kind == "chronological" and spec.time is None and held_out[0] < task.development[-1]:
-        return [
-            "the holdout is not the last rows, so that the final score says nothing about the "
-            "future; use `last`"
-        ]
-    return []
-
-
 def _consistency(task: Task) -> list[str]:
     """Return what is wrong between fields that are each well-formed."""
-    spec, names = task.spec, task.metric_names
+    spec = task.spec
     problems = [
         f"{field}: must stay inside the task's folder, not {path!r}"
         for field, path in (
@@ -336,23 +340,13 @@ def _consistency(task: Task) -> list[str]:
     problems += [f"partitions.{problem}" for problem in partition_problems(spec.partitions)]
     if spec.holdout is not None:
         problems += [f"holdout.{problem}" for problem in holdout_problems(spec.holdout)]
+    problems += _profile_problems(spec, task.profile)
     try:
-        check_specs(spec.metrics)
+        problems += [str(problem) for problem in task.registry.problems]
     except SrhError as error:
-        problems += [f"metrics: {line}" for line in str(error).splitlines()]
-    if spec.ranking is not None and spec.ranking.metric not in names:
-        hint = did_you_mean(spec.ranking.metric, names)
-        problems.append(
-            f"ranking.metric: {spec.ranking.metric!r} is not a metric here{hint}; "
-            f"metrics here: {', '.join(names)}"
-        )
-    elif spec.ranking is not None and spec.ranking.direction not in (
-        None,
-        METRICS[spec.ranking.metric].direction,
-    ):
-        problems.append(
-            f"ranking.direction: {spec.ranking.metric} is better at the other end; leave it out"
-        )
+        problems += [] if problems else str(error).splitlines()
+    else:
+        problems += _ranking_problems(task)
     if not spec.accepts:
         problems.append("accepts: must name at least one kind of trial")
     if not 0 <= spec.tolerance < 1:
@@ -361,6 +355,52 @@ def _consistency(task: Task) -> list[str]:
         problems.append(f"seed: must not be negative, not {spec.seed}")
     packages = [*spec.requires, *(["pandas"] if spec.frames else [])]
     return problems + _missing_packages(packages)
+
+
+def _profile_problems(spec: TaskSpec, profile: Profile) -> list[str]:
+    """Return what has no meaning for what the task measures."""
+    if profile == "outputs":
+        given = {
+            "accepts": spec.accepts != ["outputs"],
+            "partitions": spec.partitions != PartitionSpec(),
+            "holdout": spec.holdout is not None,
+            "evaluator": spec.evaluator != EvaluatorRef(),
+            "data": spec.data != TaskData(path=spec.data.path),
+            "frames": spec.frames,
+        }
+        problems = [
+            f"{name}: outputs are scored example by example; only data.path has a meaning"
+            if name == "data"
+            else f"{name}: outputs are not scored together with anything else; remove the others"
+            if name == "accepts"
+            else f"{name}: has no meaning for outputs; remove it"
+            for name, wrong in given.items()
+            if wrong
+        ]
+        return problems + ([] if spec.metrics else ["metrics: outputs need at least one metric"])
+    if profile == "classification" and "formula" in spec.accepts:
+        return ["accepts: a formula gives numbers, and the target is of categories"]
+    return []
+
+
+def _ranking_problems(task: Task) -> list[str]:
+    spec, columns = task.spec.ranking, task.registry.columns
+    if not columns:
+        return []
+    if spec is not None and spec.metric not in columns:
+        hint = did_you_mean(spec.metric, columns)
+        return [
+            f"ranking.metric: {spec.metric!r} is not a metric here{hint}; "
+            f"metrics here: {', '.join(columns)}"
+        ]
+    name = task.ranking_metric
+    declared = columns[name].spec
+    if declared.direction is None or declared.how == "none":
+        lacking = "direction" if declared.direction is None else "aggregation"
+        return [f"ranking.metric: {name} has no {lacking}, and cannot order anything"]
+    if spec is not None and spec.direction not in (None, declared.direction):
+        return [f"ranking.direction: {name} is better at the other end; leave it out"]
+    return []
 
 
 def _missing_packages(names: list[str]) -> list[str]:

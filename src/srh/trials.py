@@ -35,6 +35,7 @@ COMPANIONS: Mapping[TrialKind, tuple[str, ...]] = {"model": ("helpers.py",)}
 RESERVED = frozenset({"runs"})
 _SPEC_LIMIT = 16 << 10  # reading a dotted key takes time by the square of its length
 _SOURCE_LIMIT = 4 << 20
+_OUTPUTS_LIMIT = 256 << 20
 
 
 class TrialSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -124,9 +125,8 @@ def read_source(folder: Path) -> TrialSource:
             found = ", ".join(SOURCES[kind] for kind in present) or "none"
             raise FormatError(where, [f"missing, and not exactly one of {wanted} ({found} found)"])
         wanted_files = [SOURCES[kind], *(n for n in COMPANIONS.get(kind, ()) if n in names)]
-        files = {
-            name: read_regular(name, _SOURCE_LIMIT, folder=descriptor) for name in wanted_files
-        }
+        limit = _OUTPUTS_LIMIT if kind == "outputs" else _SOURCE_LIMIT
+        files = {name: read_regular(name, limit, folder=descriptor) for name in wanted_files}
     return TrialSource(kind, files, digest_files({"kind": kind.encode(), **files}))
 
 

@@ -36,7 +36,12 @@ def test_one_missing_fold_leaves_no_value():
     scores = scored(1.0, 1.0, 1.0)
     scores[1] = Score.non_evaluable("r2", "constant_target", "every target is 1")
     assert aggregate(scores) == Aggregate(
-        None, "non_evaluable", "constant_target: fold 1: every target is 1", 2, 3
+        None,
+        "non_evaluable",
+        "constant_target: fold 1: every target is 1",
+        2,
+        3,
+        reasons={"constant_target": 1},
     )
 
 

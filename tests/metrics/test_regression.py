@@ -249,13 +249,18 @@ def columns(element):
 @settings(max_examples=400, deadline=None)
 @given(columns(any_float), st.integers(0, 5))
 def test_no_input_yields_a_value_that_is_not_finite_or_out_of_range(data, n_parameters):
-    scores = score_predictions(*data, n_parameters=n_parameters, complexity=3)
-    assert tuple(scores) == DEFAULT_METRICS
+    scores = score_predictions(
+        *data,
+        names=[*DEFAULT_METRICS, "nrmse", "max_error"],
+        n_parameters=n_parameters,
+        complexity=3,
+    )
+    assert tuple(scores)[:10] == DEFAULT_METRICS
     for name, score in scores.items():
         if score.status == "scored":
             assert type(score.value) is float
             assert math.isfinite(score.value)
-            assert METRICS[name].lower <= score.value <= METRICS[name].upper
+            assert score.value in METRICS[name].range
             assert score.reason is None
         else:
             assert score.value is None
@@ -313,3 +318,21 @@ def test_correlations_do_not_depend_on_scale(data, exponent):
 @pytest.mark.parametrize("name", PREDICTION_METRICS)
 def test_every_metric_is_documented_with_a_first_line(name):
     assert METRICS[name].summary.strip()
+
+
+def test_nrmse_and_max_error():
+    y, p = np.array([1.0, 2.0, 4.0, 9.0]), np.array([1.5, 2.0, 3.0, 7.0])
+    scores = score_predictions(y, p, names=["nrmse", "max_error", "rmse"])
+    assert scores["max_error"].value == 2.0
+    assert scores["nrmse"].value == pytest.approx(scores["rmse"].value / np.std(y), rel=1e-14)
+    mean = score_predictions(y, np.full(4, y.mean()), names=["nrmse"])["nrmse"]
+    assert mean.value == pytest.approx(1.0, rel=1e-15)
+    for scale in (1e-200, 1e200):
+        again = score_predictions(scale * y, scale * p, names=["nrmse"])["nrmse"]
+        assert again.value == pytest.approx(scores["nrmse"].value, rel=1e-12)
+
+
+def test_nrmse_of_a_constant_target_has_no_value():
+    for y, code in (([2.0, 2.0], "constant_target"), ([2.0], "too_few_rows")):
+        score = score_predictions(y, np.zeros(len(y)), names=["nrmse"])["nrmse"]
+        assert score.code == code

@@ -30,7 +30,10 @@ from srh.cli.options import (
 from srh.errors import SrhError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from srh.report import Board
+    from srh.report.gates import TrialGate
 
 
 class _Group(TyperGroup):
@@ -115,8 +118,9 @@ def _top(
     A project has tasks (data, and what is measured) and trials (what is proposed). `srh new
     project FOLDER` makes one with examples; `srh eval TASK` evaluates and ranks a task's trials.
 
-    Exit codes: 0 done (a failed trial is a result, not an error), 1 `verify` found a difference or
-    `--strict` a failed trial, 2 wrong usage or input, or a fault of srh itself.
+    Exit codes: 0 done (a failed trial is a result, not an error), 1 `verify` found a difference,
+    `--strict` a failed trial or `--gate` a gate that fails or is blocked, 2 wrong usage or input,
+    or a fault of srh itself.
     """
 
 
@@ -139,6 +143,10 @@ def evaluate(  # noqa: PLR0913, PLR0917
         typer.Option("--final", help="Score the held-out rows. Every such look is counted."),
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if a trial fails.")] = False,
+    gate: Annotated[
+        bool,
+        typer.Option("--gate", help="Print gates; exit with 1 if one fails or is blocked."),
+    ] = False,
     unsafe: Unsafe = False,
     as_json: Json = False,
     as_csv: Csv = False,
@@ -152,14 +160,18 @@ def evaluate(  # noqa: PLR0913, PLR0917
     appear with what is stored for them.
     """
     from srh.report.board_text import look_message
+    from srh.report.gates import is_open, judge_board
     from srh.report.run import run_task
     from srh.tasks import load_task
 
     shape = _shape(json=as_json, csv=as_csv, markdown=as_markdown)
+    if gate and shape == "csv":
+        raise UsageError("--gate goes with text, --json and --markdown; CSV has measurements only")
     project = open_project(root)
+    loaded = load_task(project, task, unsafe=unsafe)
     run = run_task(
         project,
-        load_task(project, task, unsafe=unsafe),
+        loaded,
         trials or [],
         jobs=jobs,
         force=force,
@@ -167,10 +179,11 @@ def evaluate(  # noqa: PLR0913, PLR0917
         rank_by=rank_by,
         announce=lambda look: typer.echo(look_message(look), err=True),
     )
-    _print_board(run.board, shape)
+    gates = judge_board(loaded, run.board, run.trials) if gate else None
+    _print_board(run.board, shape, gates)
     if run.any_harness:
         raise typer.Exit(2)
-    if strict and run.any_failed:
+    if (strict and run.any_failed) or not is_open(gates or []):
         raise typer.Exit(1)
 
 
@@ -306,6 +319,31 @@ def check(
 
 
 @app.command()
+def metrics(
+    task: Annotated[
+        str | None,
+        typer.Argument(metavar="TASK", help="List this task's. Default: all that are known."),
+    ] = None,
+    as_json: Json = False,
+    root: Root = None,
+) -> None:
+    """List metrics with what they declare: the known ones, or a task's.
+
+    Packages add metrics by entry points in the group `srh.metrics`.
+    """
+    from srh.report.cells import console
+    from srh.report.metrics_text import known_metrics, metrics_json, print_metrics, task_metrics
+    from srh.tasks import load_task
+
+    known = task is None
+    found = known_metrics() if known else task_metrics(load_task(open_project(root), task or ""))
+    if as_json:
+        _write(metrics_json(found))
+    else:
+        print_metrics(found, console())
+
+
+@app.command()
 def doctor(
     only: Annotated[
         list[str] | None,
@@ -345,15 +383,21 @@ def _shape(**wanted: bool) -> str:
     return chosen[0] if chosen else "text"
 
 
-def _print_board(board: Board, shape: str) -> None:
+def _print_board(board: Board, shape: str, gates: Sequence[TrialGate] | None = None) -> None:
     from srh.report.board_text import board_csv, board_json, board_markdown, print_board
     from srh.report.cells import console
+    from srh.report.gates import gates_markdown, print_gates
 
-    writers = {"json": board_json, "csv": board_csv, "markdown": board_markdown}
-    if shape in writers:
-        _write(writers[shape](board))
+    if shape == "json":
+        _write(board_json(board) if gates is None else board_json(board, gates=gates))
+    elif shape == "csv":
+        _write(board_csv(board))
+    elif shape == "markdown":
+        _write(board_markdown(board) + ("" if gates is None else gates_markdown(gates)))
     else:
         print_board(board, console())
+        if gates is not None:
+            print_gates(gates, console())
 
 
 def _write(text: str) -> None:

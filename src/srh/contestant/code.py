@@ -23,19 +23,38 @@ class ContractError(Exception):
 def load_class(folder: Path, module: str, name: str) -> Any:
     """Import ``module`` from the staged trial and return its class ``name``.
 
-    The folder holds nothing but the trial's declared source files, so that it cannot shadow a
-    module that somebody else needs.
-
     Raises:
         ContractError: The module has no such class.
         BaseException: Whatever the trial's code raises while it is imported.
     """
-    sys.dont_write_bytecode = True
-    sys.path.insert(0, str(folder))
-    found = getattr(importlib.import_module(module), name, None)
+    found = getattr(_import(folder, module), name, None)
     if not isinstance(found, type):
         raise ContractError(f"{module}.py defines no class {name}")
     return found
+
+
+def load_function(folder: Path, module: str, name: str) -> Any:
+    """Import ``module`` from a staged folder and return its function ``name``.
+
+    Raises:
+        ContractError: The module has no such function.
+        BaseException: Whatever the code raises while it is imported.
+    """
+    found = getattr(_import(folder, module), name, None)
+    if not callable(found):
+        raise ContractError(f"{module}.py defines no function {name}")
+    return found
+
+
+def _import(folder: Path, module: str) -> Any:
+    """Import a staged module.
+
+    The folder holds nothing but declared source files, so that it cannot shadow a module that
+    somebody else needs.
+    """
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(folder))
+    return importlib.import_module(module)
 
 
 def require_methods(cls: Any, names: tuple[str, ...]) -> None:

@@ -61,7 +61,10 @@ def main() -> int:
 
 
 def _serve(channel: Channel, staged: Path, saved: Path) -> None:
-    """Answer commands: ``fit``, ``load`` and ``predict``; the first has the code imported."""
+    """Answer commands: ``fit``, ``load``, ``predict`` and ``predict_proba``.
+
+    The first has the code imported.
+    """
     cls: Any = None
     model: Any = None
     while True:
@@ -71,15 +74,20 @@ def _serve(channel: Channel, staged: Path, saved: Path) -> None:
             require_methods(cls, METHODS)
         if command["do"] == "fit":
             model = cls()
-            model.fit(_table(command, given[0]), _array(given[1], [command["rows"]]))
+            model.fit(_table(command, given[0]), _target(command, given[1]))
             model.save(saved)
             channel.send(b"S")
         elif command["do"] == "load":
             model = cls.load(saved)
             channel.send(b"S")
+        elif command["do"] == "predict":
+            predictions = model.predict(_table(command, given[0]))
+            if command["classes"]:
+                channel.send(b"P", _coded(predictions, command["rows"], command["classes"]))
+            else:
+                channel.send(b"P", _plain(predictions, command["rows"]))
         else:
-            predictions = _plain(model.predict(_table(command, given[0])), command["rows"])
-            channel.send(b"P", predictions)
+            channel.send(b"P", _probabilities(model, command, given[0]))
 
 
 def _table(command: dict[str, Any], given: int) -> Any:
@@ -106,6 +114,14 @@ def _array(given: int, shape: list[int]) -> Any:
     return np.frombuffer(memory).reshape(shape)
 
 
+def _target(command: dict[str, Any], given: int) -> Any:
+    """Return the target: numbers, or labels (all text, or all numbers) if it is of categories."""
+    target = _array(given, [command["rows"]])
+    if not command["classes"]:
+        return target
+    return np.asarray(command["classes"])[target.astype(np.int64)]
+
+
 def _plain(predictions: Any, n_rows: int) -> memoryview:
     """Return predictions as raw float64, or say what is wrong with them.
 
@@ -117,6 +133,49 @@ def _plain(predictions: Any, n_rows: int) -> memoryview:
     array = np.array(predictions, copy=True, subok=False)
     if array.dtype.kind not in "iuf":
         raise ContractError(f"predict returned {array.dtype} values; real numbers are needed")
-    if array.shape != (n_rows,):
-        raise ContractError(f"predict returned shape {array.shape}; ({n_rows},) is needed")
+    _require_shape(array, (n_rows,), "predict")
     return np.ascontiguousarray(array, dtype=np.float64).data.cast("B")
+
+
+def _coded(predictions: Any, n_rows: int, classes: list[Any]) -> memoryview:
+    """Return predicted labels as raw float64 codes, or say what is wrong with them.
+
+    Raises:
+        ContractError: Not one known label per row.
+    """
+    array = np.array(predictions, copy=True, subok=False)
+    _require_shape(array, (n_rows,), "predict")
+    codes = {label: code for code, label in enumerate(classes)}
+    found = np.empty(array.shape)
+    for row, label in enumerate(array.tolist()):
+        known = isinstance(label, str | int | float) and not isinstance(label, bool)
+        if not known or label not in codes:
+            labels = ", ".join(map(repr, list(codes)[:6])) + (", …" if len(codes) > 6 else "")
+            raise ContractError(
+                f"predict returned {str(label)[:60]!r}, an unknown label (known: {labels})"
+            )
+        found[row] = codes[label]
+    return found.data.cast("B")
+
+
+def _probabilities(model: Any, command: dict[str, Any], given: int) -> memoryview | bytes:
+    """Return the probabilities of the classes as raw float64; nothing if the model has none.
+
+    Raises:
+        ContractError: Not real numbers, or not a row of them for each row asked for.
+    """
+    predict = getattr(model, "predict_proba", None)
+    if predict is None:
+        return b""
+    array = np.array(predict(_table(command, given)), copy=True, subok=False)
+    if array.dtype.kind not in "iuf":
+        raise ContractError(f"predict_proba returned {array.dtype} values, not real numbers")
+    if array.ndim != 2 or array.shape[0] != command["rows"]:
+        _require_shape(array, (command["rows"], "classes"), "predict_proba")
+    return np.ascontiguousarray(array, dtype=np.float64).data.cast("B")
+
+
+def _require_shape(array: Any, shape: tuple[int | str, ...], method: str) -> None:
+    if array.shape != shape:
+        wanted = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
+        raise ContractError(f"{method} returned shape {array.shape}; ({wanted}) is needed")

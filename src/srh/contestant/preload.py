@@ -27,6 +27,7 @@ _MODULES: Final = (
     "sklearn.preprocessing",
     "sklearn.svm",
     "sklearn.tree",
+    "srh.contestant.host_metric",
     "srh.contestant.model",
 )
 

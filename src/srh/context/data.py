@@ -26,6 +26,9 @@ class DataSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         target: Column to be explained. Needed for CSV and for ``.npz`` with one array per column;
             in ``(X, y)`` files it names ``y``.
         features: Columns that formulas and models may use. ``None``: all but the target.
+        target_kind: ``"number"``: the target is a quantity, and a text target is refused.
+            ``"category"``: its distinct values, texts or numbers, are classes; the column holds
+            their codes 0, 1, … k-1 (float64) and `Dataset.classes` keeps the mapping.
         units: Unit of each column, free text. Every key must be a column of the file.
         missing: What a missing value (an empty CSV cell, ``NA``, NaN) in the target or a feature
             does. ``"error"``: it is refused, naming column and row. ``"drop"``: its row is left out
@@ -35,10 +38,11 @@ class DataSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             column, row and value. ``"labels"``: the text stays, usable as the label of a grouped
             parameter only. ``"codes"``: its sorted distinct texts become 0, 1, … k-1 (float64);
             `Dataset.categories` keeps the mapping. ``"drop"``: it is no feature, unless `features`
-            names it, which is refused. A text target is always refused.
+            names it, which is refused.
     """
 
     target: str | None = None
+    target_kind: Literal["number", "category"] = "number"
     features: list[str] | None = None
     units: dict[str, str] = {}
     missing: Literal["error", "drop", "keep"] = "error"
@@ -58,6 +62,8 @@ class Dataset:
             before rows were dropped.
         units: Unit of a column, where declared.
         categories: For each feature read as codes, its texts in the order of their codes.
+        classes: Of a target of categories, its classes in the order of their codes: all texts, or
+            all numbers. Empty where the target is a quantity.
         extra: Columns that are neither target nor feature. They serve partitions only (groups,
             time) and are never given to a formula or model. A missing text is ``None``.
         notes: What the reader did that a person should know, one sentence each.
@@ -72,6 +78,7 @@ class Dataset:
     source_rows: NDArray[np.int64]
     units: Mapping[str, str] = field(default_factory=dict)
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    classes: tuple[str, ...] | tuple[float, ...] = ()
     extra: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -111,7 +118,7 @@ class Dataset:
 
     @property
     def y(self) -> NDArray[np.float64]:
-        """The target, shape ``(n_rows,)``."""
+        """The target, shape ``(n_rows,)``; codes where it is one of categories."""
         return self.columns[self.target]
 
     def column(self, name: str) -> NDArray[Any]:

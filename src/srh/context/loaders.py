@@ -18,6 +18,8 @@ from srh.text import one_line, plural
 PICKLE_SUFFIXES = (".joblib", ".pkl")
 _SUFFIXES = (".csv", ".npz", *PICKLE_SUFFIXES)
 
+_MOST_CLASSES = 1000
+
 
 def load_dataset(path: str | Path, spec: DataSpec | None = None) -> Dataset:
     """Load a data file as a task declares it.
@@ -48,13 +50,16 @@ def apply_policies(table: Table, spec: DataSpec) -> Dataset:
     used = [target, *features]
     _refuse_infinite(table, used)
     rows = _choose_rows(table, used, spec)
-    notes += _row_notes(table, rows, target)
+    notes += _row_notes(table, rows, target, spec)
     columns = {name: table.columns[name][rows] for name in used}
     categories: dict[str, tuple[str, ...]] = {}
     if spec.categorical == "codes":
         for name in features:
             if columns[name].dtype == object:
                 columns[name], categories[name] = _codes(columns[name])
+    classes: tuple[str, ...] | tuple[float, ...] = ()
+    if spec.target_kind == "category":
+        columns[target], classes = _classes(table, columns[target])
     extra = [name for name in table.columns if name not in columns]
     return Dataset(
         columns=columns,
@@ -63,6 +68,7 @@ def apply_policies(table: Table, spec: DataSpec) -> Dataset:
         source_rows=rows,
         units=_units(table, spec),
         categories=categories,
+        classes=classes,
         extra={name: table.columns[name][rows] for name in extra},
         notes=(*table.notes, *notes),
     )
@@ -88,8 +94,9 @@ def _choose_columns(table: Table, spec: DataSpec) -> tuple[str, list[str], list[
     target = table.target or column_name(spec.target or "")
     if target not in known:
         raise no_such_column(target, known, f"{table.where}: target")
-    if table.columns[target].dtype == object:
-        raise _text_error(table, target, "The target must be a column of numbers")
+    if table.columns[target].dtype == object and spec.target_kind == "number":
+        advice = 'The target must be a column of numbers, unless target_kind = "category" in [data]'
+        raise _text_error(table, target, advice)
     if spec.features is None:
         features = [name for name in known if name != target]
     else:
@@ -188,13 +195,13 @@ def _refuse_infinite(table: Table, used: list[str]) -> None:
             )
 
 
-def _row_notes(table: Table, rows: NDArray[np.int64], target: str) -> list[str]:
+def _row_notes(table: Table, rows: NDArray[np.int64], target: str, spec: DataSpec) -> list[str]:
     notes = []
     dropped = table.n_rows - len(rows)
     if dropped:
         notes.append(f"{plural(dropped, 'row')} dropped: missing values")
     values = table.columns[target][rows]
-    if np.all(values == values[0]):
+    if spec.target_kind == "number" and np.all(values == values[0]):
         notes.append(f"the target {target!r} is constant: r2 and correlations have no value")
     return notes
 
@@ -248,6 +255,25 @@ def _codes(column: NDArray[Any]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     texts = tuple(sorted({cell for cell in cells if cell is not None}))
     code = {text: float(index) for index, text in enumerate(texts)}
     return np.array([code.get(cell, np.nan) for cell in cells], dtype=np.float64), texts
+
+
+def _classes(
+    table: Table, column: NDArray[Any]
+) -> tuple[NDArray[np.float64], tuple[str, ...] | tuple[float, ...]]:
+    """Return a target's codes and the classes that they stand for."""
+    codes: NDArray[np.float64]
+    classes: tuple[str, ...] | tuple[float, ...]
+    if column.dtype == object:
+        codes, classes = _codes(column)
+    else:
+        values, inverse = np.unique(column, return_inverse=True)
+        codes, classes = inverse.astype(np.float64), tuple(values.tolist())
+    if not 2 <= len(classes) <= _MOST_CLASSES:
+        raise DataError(
+            f"{table.where}: the target has {len(classes)} classes; 2 to {_MOST_CLASSES} can be "
+            "predicted"
+        )
+    return codes, classes
 
 
 def _units(table: Table, spec: DataSpec) -> dict[str, str]:

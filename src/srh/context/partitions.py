@@ -39,7 +39,8 @@ class PartitionSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         kind: ``"kfold"``: `n_splits` folds of rows shuffled by `seed`. ``"group_kfold"``: folds
             that keep the rows of one `group` together. ``"stratified"``: shuffled folds in each of
             which the target is distributed alike: its values are cut at quantiles into at most ten
-            bins of at least `n_splits` rows, equal values in one bin. ``"shuffle"``: `n_splits`
+            bins of at least `n_splits` rows, equal values in one bin; each class of a target of
+            categories is one. ``"shuffle"``: `n_splits`
             independent random divisions. ``"chronological"``: each fold trains on the past and
             validates on what follows. ``"evaluator"``: the evaluator's own split, one partition.
             ``"explicit"``: the lists in `partitions` or `file`.
@@ -166,7 +167,11 @@ def _stratified(spec: PartitionSpec, dataset: Dataset, rows: NDArray[np.int64]) 
     from sklearn.model_selection import StratifiedKFold
 
     _need(spec, len(rows), "rows")
-    strata = _quantile_bins(dataset.y[rows], spec.n_splits)
+    strata = (
+        _class_strata(dataset, rows, spec.n_splits)
+        if dataset.classes
+        else _quantile_bins(dataset.y[rows], spec.n_splits)
+    )
     folds = StratifiedKFold(spec.n_splits, shuffle=True, random_state=spec.seed)
     yield from folds.split(rows, strata)
 
@@ -240,6 +245,19 @@ def _quantile_bins(values: NDArray[np.float64], least: int) -> NDArray[np.int64]
         if members.min() >= least:
             return bins
     return np.zeros(len(values), dtype=np.int64)
+
+
+def _class_strata(dataset: Dataset, rows: NDArray[np.int64], least: int) -> NDArray[np.int64]:
+    """Return the class of each row, if each class that occurs has ``least`` rows."""
+    strata = dataset.y[rows].astype(np.int64)
+    codes, members = np.unique(strata, return_counts=True)
+    if members.min() < least:
+        rarest = dataset.classes[codes[int(np.argmin(members))]]
+        raise DataError(
+            f"partitions: class {one_line(str(rarest), 40)!r} has {members.min()} rows, which "
+            f"{least} folds cannot share; reduce n_splits"
+        )
+    return strata
 
 
 def _time_ranks(

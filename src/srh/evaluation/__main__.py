@@ -63,8 +63,12 @@ def _evaluate(request_name: str, result_name: str, *, unsafe: bool) -> None:
     data = folder / request.dataset_path
     refuse_own_pickle(folder / request.trial_dir, data)
     source = read_source(folder / request.trial_dir)
+    if source.kind != "outputs":
+        request = msgspec.structs.replace(request, data=request.data or declared_data(data))
     request = msgspec.structs.replace(
-        request, dataset_path=str(data.resolve()), data=request.data or declared_data(data)
+        request,
+        dataset_path=str(data.resolve()),
+        task_dir=None if request.task_dir is None else str(folder / request.task_dir),
     )
     evaluation = run_request(request, source, data=digest_data(data))
     sys.stdout.write(evaluation.stdout)

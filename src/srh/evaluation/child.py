@@ -17,13 +17,15 @@ from srh.context import load_dataset
 from srh.errors import HarnessError, SrhError
 from srh.evaluation.contestants import Contestants
 from srh.evaluation.formula_trial import FormulaContender
+from srh.evaluation.measuring import registry_of, staged_task, takes_code
 from srh.evaluation.model_trial import ModelContender
+from srh.evaluation.outputs_trial import score_outputs
 from srh.evaluation.protocol import EvaluationResult, Request, Usage, read_request
 from srh.evaluation.provenance import digest_data
 from srh.evaluation.scorer import TrialFailedError, score
 from srh.files import read_regular
 from srh.formats import pretty_json
-from srh.metrics import require_known
+from srh.metrics import MetricRegistry
 from srh.project import TASK_FILE
 from srh.sandbox.forked import GIVEN
 from srh.sandbox.limits import limit_memory, memory_status
@@ -32,7 +34,7 @@ from srh.sandbox.nursery import Asking, NurseryError
 from srh.tasks import declared_data
 from srh.text import one_line
 from srh.threads import use_threads
-from srh.trials import CODE_KINDS, TrialSource, read_source, refuse_own_pickle
+from srh.trials import TrialSource, read_source, refuse_own_pickle
 
 REQUEST_LIMIT = 512 << 20
 NO_PROCESSES = 3
@@ -80,11 +82,12 @@ def _bind(request: Request, source: TrialSource, folder: Path, results: Path) ->
     data = (folder / request.dataset_path).resolve()
     beside = data.parent / TASK_FILE
     limits = request.limits
-    if source.kind in CODE_KINDS:
+    code = takes_code(request, source.kind)
+    if code:
         # Its contestants have the trial's limits; it waits for them, and copies what they save.
         limits = dataclasses.replace(limits, cpu_s=limits.wall_s, disk_mb=_SCORERS_DISK_MB)
     read = [folder, data, *([beside] if beside.exists() else [])]
-    keep = (0, 1, 2, *((GIVEN,) if source.kind in CODE_KINDS else ()))
+    keep = (0, 1, 2, *((GIVEN,) if code else ()))
     lock_scorer(read, [results], limits, keep=keep)
     use_threads(limits.threads)
 
@@ -104,18 +107,19 @@ def evaluate_request(
         SrhError: The request or the data cannot be used; a trial that fails is a result instead.
     """
     started, held = time.monotonic(), memory_status("VmRSS")
-    require_known(request.metrics)
     data_path = folder / request.dataset_path
     refuse_own_pickle(folder / request.trial_dir, data_path)
-    spec = request.data or declared_data(data_path)
-    # What the numbers rest on includes how the data were read, whoever said it.
-    request = msgspec.structs.replace(request, data=spec)
+    if source.kind != "outputs":
+        # What the numbers rest on includes how the data were read, whoever said it.
+        spec = request.data or declared_data(data_path)
+        request = msgspec.structs.replace(request, data=spec)
+    registry = registry_of(request, source.kind, staged_task(folder))
     if digest_data(data_path) != data:
         raise HarnessError(
             f"{data_path}: the data changed while the trial was evaluated; run it again"
         )
     try:
-        result = _score(request, source, data_path)
+        result = _score(request, source, data_path, registry, staged_task(folder))
     except TrialFailedError as failure:
         result = EvaluationResult.failed(
             failure.outcome, str(failure), request.metrics, reported=failure.reported
@@ -130,28 +134,38 @@ def evaluate_request(
     return dataclasses.replace(result, usage=usage)
 
 
-def _score(request: Request, source: TrialSource, data_path: Path) -> EvaluationResult:
+def _score(
+    request: Request, source: TrialSource, data_path: Path, registry: MetricRegistry, task: Path
+) -> EvaluationResult:
     if source.kind == "formula":
-        return _score_formula(request, source, data_path)
+        return _score_formula(request, source, data_path, registry)
     if source.kind == "model":
-        return _score_model(request, source, data_path)
+        return _score_model(request, source, data_path, registry)
+    if source.kind == "outputs":
+        (content,) = source.files.values()
+        nursery = Asking.inherited(GIVEN) if takes_code(request, source.kind) else None
+        return score_outputs(content, request, registry, data_path, folder=task, nursery=nursery)
     raise TrialFailedError("error", f"{source.kind} trials cannot be evaluated by this version")
 
 
-def _score_formula(request: Request, source: TrialSource, data_path: Path) -> EvaluationResult:
+def _score_formula(
+    request: Request, source: TrialSource, data_path: Path, registry: MetricRegistry
+) -> EvaluationResult:
     dataset = load_dataset(data_path, request.data)
     limit_memory(request.limits)  # the data are the task's: the trial need not pay for them
     (content,) = source.files.values()
-    return score(request, dataset, FormulaContender(content, request, dataset))
+    return score(request, dataset, FormulaContender(content, request, dataset), registry)
 
 
-def _score_model(request: Request, source: TrialSource, data_path: Path) -> EvaluationResult:
+def _score_model(
+    request: Request, source: TrialSource, data_path: Path, registry: MetricRegistry
+) -> EvaluationResult:
     contestants = Contestants(source, request, Asking.inherited(GIVEN), data_path)
     try:
         contender = ModelContender(request, contestants)
         dataset = load_dataset(data_path, request.data)
         contender.take(dataset)
-        result = score(request, dataset, contender)
+        result = score(request, dataset, contender, registry)
         return dataclasses.replace(result, usage=contestants.usage())
     finally:
         contestants.close()

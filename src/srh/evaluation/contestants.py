@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 from srh.environment import clean_environment
 from srh.errors import HarnessError
@@ -28,6 +28,8 @@ from srh.sandbox.nursery import Asking, NurseryError, Order
 from srh.sandbox.supervise import Child
 from srh.trials import TrialSource
 
+_CALLED: Final = {"model": "the model", "host_metric": "the evaluator"}
+
 
 class Contestants:
     """Where a trial's contestants come from.
@@ -37,12 +39,25 @@ class Contestants:
         request: What is asked.
         nursery: Who forks them.
         data: The data file, which they must not read, nor what lies beside it.
+        role: What they are, which the module of that name in ``srh.contestant`` is for.
+        more: What they are told beyond what every contestant is.
 
     Attributes:
         saved: The folder of what the first fold's contestant has saved.
     """
 
-    def __init__(self, source: TrialSource, request: Request, nursery: Asking, data: Path) -> None:
+    def __init__(
+        self,
+        source: TrialSource,
+        request: Request,
+        nursery: Asking,
+        data: Path,
+        *,
+        role: Literal["model", "host_metric"] = "model",
+        more: Mapping[str, Any] = {},
+    ) -> None:
+        self._role = role
+        self._more = more
         self._source = source
         self._request = request
         self._nursery = nursery
@@ -55,19 +70,21 @@ class Contestants:
         self._started: list[Contestant] = []
         self._ended: list[Ended] = []
 
-    def start(self, *, loads: bool = False) -> Contestant:
+    def start(self, *, loads: bool = False, limits: Limits | None = None) -> Contestant:
         """Start a contestant, and do not wait until it is ready.
 
         Args:
             loads: Whether it loads what was saved in the first fold; else it saves for itself.
+            limits: Its limits; the request's unless given.
 
         Raises:
             NurseryError: It cannot be started.
         """
         place = Path(tempfile.mkdtemp(prefix="contestant-", dir=self._folder))
-        limits, confined = self._request.limits, self._request.sandbox == "full"
+        limits = limits or self._request.limits
+        confined = self._request.sandbox == "full"
         order = Order(
-            entry="srh.contestant.model:main",
+            entry=f"srh.contestant.{self._role}:main",
             cwd=place,
             environment=clean_environment(),
             channel=True,
@@ -77,10 +94,11 @@ class Contestants:
             mounted=confined,
             apart=confined and limits.threads > 1,
         )
-        contestant = Contestant(Child(self._nursery, order, limits), place, limits)
+        child = Child(self._nursery, order, limits)
+        contestant = Contestant(child, place, limits, _CALLED[self._role])
         self._started.append(contestant)
         own = self._furnish(place)
-        contestant.set_up(own, self._set_up(place, self.saved if loads else own))
+        contestant.set_up(own, self._set_up(place, self.saved if loads else own, limits))
         return contestant
 
     def await_ends(self) -> None:
@@ -127,12 +145,13 @@ class Contestants:
         saved.mkdir(mode=0o700, parents=True)
         return saved
 
-    def _set_up(self, place: Path, saved: Path) -> dict[str, Any]:
+    def _set_up(self, place: Path, saved: Path, limits: Limits) -> dict[str, Any]:
         return {
+            **self._more,
             "staged": str(place / "trial"),
             "scratch": str(place / "scratch"),
             "saved": str(saved),
-            "limits": dataclasses.asdict(self._request.limits),
+            "limits": dataclasses.asdict(limits),
             "withheld": [str(self._withheld)],
             "unsafe": self._request.sandbox == "unsafe",
             "frame": self._request.frames,
@@ -147,12 +166,14 @@ class Contestant:
         child: Its process.
         place: Its folder.
         limits: Its limits.
+        called: What messages call the code that it runs.
 
     Attributes:
         dismissed: Whether it was told to end.
     """
 
-    def __init__(self, child: Child, place: Path, limits: Limits) -> None:
+    def __init__(self, child: Child, place: Path, limits: Limits, called: str) -> None:
+        self._called = called
         self._child = child
         self._place = place
         self._limits = limits
@@ -189,7 +210,7 @@ class Contestant:
             ended = self.end()
             if isinstance(failure, TrialFailedError) and ended.stopped is None:
                 raise
-            raise _failed(ended, self._limits, ready=talk.ready) from failure
+            raise _failed(ended, self._limits, self._called, ready=talk.ready) from failure
         finally:
             self.dismiss()
 
@@ -220,13 +241,14 @@ def _remove(folder: Path) -> None:
         raise HarnessError(f"what a model has written cannot be removed: {error}") from error
 
 
-def _failed(ended: Ended, limits: Limits, *, ready: bool) -> Exception:
+def _failed(ended: Ended, limits: Limits, called: str, *, ready: bool) -> Exception:
     """Return the failure that a contestant's end amounts to."""
     if ended.killed:
-        return TrialFailedError("bad_result", "the model's process broke off the conversation")
+        return TrialFailedError("bad_result", f"{called}'s process broke off the conversation")
     outcome, error = judge_end(ended, limits) or ("harness", "it ended without an answer")
     if outcome != "harness":
         return TrialFailedError(outcome, error)
     if not ready:
         return HarnessError(f"a contestant could not be set up: {error}")
-    return TrialFailedError("error", f"the model ended its process (exit code {ended.returncode})")
+    message = f"{called} ended its process (exit code {ended.returncode})"
+    return TrialFailedError("error", message)

@@ -1,8 +1,8 @@
 """What a scorer and a contestant say to each other, as the scorer sees it.
 
 Arrays go out as memory that nobody can change any more: the contestant maps it for itself alone.
-All that comes back is raw float64, and bounded text where something went wrong: nothing that the
-trial made is parsed.
+All that comes back of a model is raw float64, and bounded text where something went wrong: nothing
+that the trial made is parsed. A host evaluator, which is the task's, answers in bounded JSON.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import mmap
 import os
 import tempfile
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
@@ -86,6 +87,40 @@ class Talk:
             )
         return np.frombuffer(content, dtype=np.float64)
 
+    def predict_proba(self, table: Table, rows: Rows, seen: Sequence[int]) -> Values | None:
+        """Have it predict the probability of each class; None if the model has no such method.
+
+        Args:
+            table: The features.
+            rows: The rows, shape (n,).
+            seen: Codes of the classes that the model has seen; it has a column for each of them.
+
+        Returns:
+            Shape (n, k) for all k classes; those that it has not seen have probability 0.
+
+        Raises:
+            TrialFailedError: It says that it cannot, or answers something else.
+        """
+        self._send_rows("predict_proba", table, rows)
+        wanted = 8 * len(rows) * len(seen)
+        content = self._expect(b"P", wanted)
+        if not content:
+            return None
+        if len(content) != wanted:
+            raise TrialFailedError(
+                "bad_result",
+                f"predict_proba gave {len(content) // 8} numbers for {len(rows)} rows and "
+                f"{len(seen)} classes that the model has seen",
+            )
+        probabilities = np.zeros((len(rows), len(table.classes)))
+        probabilities[:, seen] = np.frombuffer(content).reshape(len(rows), len(seen))
+        return probabilities
+
+    def measure(self, fields: dict[str, Any]) -> bytes:
+        """Have a host evaluator measure one example, and return what its process says, as JSON."""
+        self._command({"do": "measure", **fields})
+        return self._expect(b"J")
+
     def paused(self) -> AbstractContextManager[None]:
         """Have it stand still for as long as the block lasts."""
         return self._child.paused()
@@ -117,7 +152,7 @@ class Talk:
             kind, _, text = reply[1:].decode("utf-8", "replace").partition("\n")
             outcome: Outcome = next((known for known in _REPORTED if known == kind), "error")
             raise TrialFailedError(outcome, harmless(text), reported=True)
-        raise TrialFailedError("bad_result", "the model's process sent something else than asked")
+        raise TrialFailedError("bad_result", "the process sent something else than asked")
 
 
 class Table:
@@ -129,6 +164,7 @@ class Table:
 
     Attributes:
         matrix: All rows, shape (n, p).
+        classes: Classes of the target, in the order of their codes; none: it is a quantity.
         description: Names, categories and form, as a contestant is told them.
     """
 
@@ -149,7 +185,9 @@ class Table:
                 categories[name] = texts.tolist()
             columns.append(column.astype(np.float64))
         self.matrix = np.column_stack(columns) if columns else np.empty((dataset.n_rows, 0))
+        self.classes = dataset.classes
         self.description: dict[str, Any] = {
+            "classes": list(dataset.classes),
             "features": list(dataset.features),
             "categories": categories,
             "frame": frame,

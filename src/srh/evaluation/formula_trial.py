@@ -40,6 +40,8 @@ class FormulaContender:
         Raises:
             TrialFailedError: It does not parse.
         """
+        if dataset.classes:
+            raise TrialFailedError("error", "the target is of categories; a formula gives numbers")
         self._request = request
         self._context = AgentContext.from_dataset(dataset, args=SplitOptions(seed=request.seed))
         self._features = dataset.features

@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from srh.context import Dataset
 from srh.evaluation.contestants import Contestant, Contestants
-from srh.evaluation.conversation import Table
+from srh.evaluation.conversation import Table, Talk
 from srh.evaluation.protocol import Fitted, Request
 from srh.evaluation.scorer import (
     Answer,
@@ -51,20 +51,59 @@ Order: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
+class _Said:
+    """What a contestant answers about some rows.
+
+    Attributes:
+        predictions: Shape (n,).
+        probabilities: Of each class, shape (n, k), if the model gives any.
+    """
+
+    predictions: Values
+    probabilities: Values | None
+
+    def backwards(self) -> _Said:
+        """Return the same of the same rows in the opposite order."""
+        probable = self.probabilities
+        return _Said(self.predictions[::-1], None if probable is None else probable[::-1])
+
+    def require_same(self, other: _Said, scale: float, tolerance: float, what: str) -> None:
+        """Refuse another answer about the same rows that is not the same.
+
+        Raises:
+            TrialFailedError: It differs by more than is tolerated.
+        """
+        require_same(
+            self.predictions, other.predictions, scale=scale, tolerance=tolerance, what=what
+        )
+        if self.probabilities is None or other.probabilities is None:
+            if self.probabilities is not other.probabilities:
+                raise TrialFailedError(
+                    "roundtrip", "predict_proba is there before or after being saved, not both"
+                )
+            return
+        require_same(
+            self.probabilities,
+            other.probabilities,
+            scale=1.0,
+            tolerance=tolerance,
+            what=f"in probability {what}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class _Loaded:
-    """What was predicted by a contestant that loaded the model.
+    """What a contestant answers that has loaded the model.
 
     Attributes:
         order: The rows in the order in which both contestants get them.
-        same: Its predictions in that order.
-        batches: The rows in another order, in batches.
-        others: Its predictions for each batch.
+        same: Its answer in that order.
+        others: Its answer in the opposite order and in batches, unless rows may depend on others.
     """
 
     order: Order
-    same: Values
-    batches: list[Order]
-    others: list[Values]
+    same: _Said
+    others: _Said | None
 
 
 class ModelContender:
@@ -87,6 +126,7 @@ class ModelContender:
         self._loaded: _Loaded | TrialFailedError | None = None
         self._folds = 0
         self._pace = 0.0
+        self._probabilities: Values | None = None
 
     def take(self, dataset: Dataset) -> None:
         """Take the data that it will send to its contestants, by rows.
@@ -110,43 +150,51 @@ class ModelContender:
             if first:
                 with talk.paused():
                     talk.copy_state(self._contestants.saved, self._request.limits)
-                    self._loaded = self._predict_loaded(validation, order)
-            predictions = talk.predict(self._table, validation[order])
-        answered = np.empty_like(predictions)
-        answered[order] = predictions
-        return Answer(predictions=answered)
+                    self._loaded = self._ask_loaded(train, validation, order)
+            said = self._ask(talk, train, validation[order])
+        if first:
+            self._probabilities = said.probabilities
+        probabilities = None if said.probabilities is None else _back(said.probabilities, order)
+        return Answer(predictions=_back(said.predictions, order), probabilities=probabilities)
 
     def check_roundtrip(self, train: Rows, validation: Rows, predictions: Values) -> None:
-        """Compare with what a fresh contestant has predicted that loaded what was saved."""
+        """Compare with what a fresh contestant has answered that loaded what was saved."""
         del validation
         loaded = self._loaded
         assert loaded is not None  # noqa: S101 - set by the first answer
         if isinstance(loaded, TrialFailedError):
             raise loaded
         scale, tolerance = target_scale(self._y[train]), self._request.tolerance
-        require_same(predictions[loaded.order], loaded.same, scale=scale, tolerance=tolerance)
-        if loaded.batches:
-            require_same(
-                predictions[np.concatenate(loaded.batches)],
-                np.concatenate(loaded.others),
-                scale=scale,
-                tolerance=tolerance,
-                what="in another order and other batches: a prediction depends on other rows",
-            )
+        before = _Said(predictions[loaded.order], self._probabilities)
+        before.require_same(loaded.same, scale, tolerance, "after being saved and loaded")
+        if loaded.others is not None:
+            what = "in another order and other batches: a prediction depends on other rows"
+            before.backwards().require_same(loaded.others, scale, tolerance, what)
 
-    def _predict_loaded(self, validation: Rows, order: Order) -> _Loaded | TrialFailedError:
-        """Have the second contestant load and predict; its failure counts after the first one's."""
-        batches = _batches(order) if self._request.rowwise else []
+    def _ask_loaded(
+        self, train: Rows, validation: Rows, order: Order
+    ) -> _Loaded | TrialFailedError:
+        """Have the second contestant load and answer; its failure counts after the first one's."""
+        others = None
         try:
             with self._loading.talking() as talk:
                 talk.load()
-                others = [talk.predict(self._table, validation[batch]) for batch in batches]
-                same = talk.predict(self._table, validation[order])
+                if self._request.rowwise:
+                    asked = [self._ask(talk, train, validation[rows]) for rows in _batches(order)]
+                    others = _joined(asked)
+                same = self._ask(talk, train, validation[order])
         except TrialFailedError as failure:
             return failure
         finally:
             self._contestants.await_ends()
-        return _Loaded(order, same, batches, others)
+        return _Loaded(order, same, others)
+
+    def _ask(self, talk: Talk, train: Rows, rows: Rows) -> _Said:
+        predictions = talk.predict(self._table, rows)
+        if not self._table.classes:
+            return _Said(predictions, None)
+        seen = np.unique(self._y[train]).astype(np.int64).tolist()
+        return _Said(predictions, talk.predict_proba(self._table, rows, seen))
 
     def _start_another(self) -> Contestant:
         """Start a contestant of a later fold, when nothing is left that could tell it anything."""
@@ -168,6 +216,20 @@ def step(pace: float) -> float:
     """Return the time between two folds, in seconds, if each of them takes as long as `pace`."""
     steps = math.ceil(math.log(max(pace / _SHORTEST_STEP_S, 1.0), _STEP_RATIO))
     return _SHORTEST_STEP_S * _STEP_RATIO**steps
+
+
+def _back(answered: Values, order: Order) -> Values:
+    """Return what was answered in an order as if it had been in none."""
+    back = np.empty_like(answered)
+    back[order] = answered
+    return back
+
+
+def _joined(said: list[_Said]) -> _Said:
+    """Return the answers about batches of rows as one about all of them."""
+    predictions = np.concatenate([one.predictions for one in said])
+    probable = [one.probabilities for one in said if one.probabilities is not None]
+    return _Said(predictions, np.concatenate(probable) if len(probable) == len(said) else None)
 
 
 def _batches(order: Order) -> list[Order]:

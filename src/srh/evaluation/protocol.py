@@ -14,7 +14,7 @@ import msgspec
 from srh.context import DataSpec, Partition
 from srh.digest import digest_value
 from srh.formats import decode, pretty_json, read_json
-from srh.metrics import Aggregate, Aggregation
+from srh.metrics import Aggregate, Aggregation, MetricSpec, Status
 from srh.sandbox.limits import Limits
 from srh.tasks import EvaluatorRef
 
@@ -43,11 +43,16 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     Attributes:
         trial_dir: Folder of the trial.
         dataset_path: The data file.
-        metrics: Names of the metrics.
-        partitions: (training rows, validation rows) of each fold, indices into the loaded data.
+        metrics: Names of the numbers that are asked for; each metric's own, unless `specs` says
+            otherwise.
+        partitions: (training rows, validation rows) of each fold, indices into the loaded data;
+            none where outputs are scored.
         tolerance: Largest accepted round-trip difference, relative to the target's scale.
         data: How the data file is read; None: as the task beside it declares, if there is one.
         aggregation: How a metric's folds become one number; the mean unless named here.
+        specs: Declarations of the metrics; the built-in ones of the names in `metrics` if empty.
+        task_dir: Folder of the task, where host evaluators and a judge's evidence lie.
+        task_files: Digest of each file of that folder that measuring takes, by its path in it.
         evaluator: Who fits and predicts.
         limits: What the evaluation may use.
         rowwise: Whether a prediction may depend on its own row only.
@@ -64,6 +69,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     tolerance: float
     data: DataSpec | None = None
     aggregation: dict[str, Aggregation] = {}
+    specs: list[MetricSpec] = []
+    task_dir: str | None = None
+    task_files: dict[str, str] = {}
     evaluator: EvaluatorRef = EvaluatorRef()
     limits: Limits = Limits()
     rowwise: bool = True
@@ -77,7 +85,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """Identity of what is asked, wherever trial and data lie (they have their own digests)."""
         content = msgspec.to_builtins(self)
         # The sandbox decides who may be believed, not what is asked; provenance has it.
-        del content["trial_dir"], content["dataset_path"], content["sandbox"]
+        for name in ("trial_dir", "dataset_path", "task_dir", "sandbox"):
+            del content[name]
         return digest_value(content)
 
     def encode(self) -> bytes:
@@ -165,6 +174,7 @@ class Provenance:
         evaluator: Identity of the evaluator.
         request: Digest of the request, paths aside.
         metrics: Names of the metrics.
+        task_files: Digest of each file of the task that measuring took beside the data.
         versions: Version by package, and of Python.
         platform: Operating system, processor, BLAS, and settings that choose its kernels.
         seed: Seed of everything random in fitting.
@@ -178,11 +188,48 @@ class Provenance:
     evaluator: str
     request: str
     metrics: list[str]
+    task_files: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str]
     platform: dict[str, str]
     seed: int
     limits: Limits
     sandbox: SandboxLevel
+
+
+@dataclass(frozen=True, kw_only=True)
+class Missing:
+    """Examples that lack a score for one reason.
+
+    Attributes:
+        status: Status of their scores.
+        reason: ``code: message``.
+        examples: Their ids.
+    """
+
+    status: Status
+    reason: str
+    examples: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExampleScores:
+    """The scores of one name, example by example.
+
+    Attributes:
+        evaluator: Who measured.
+        version: The evaluator's version, or the digest of a host's file.
+        values: One per example, in the order of `EvaluationResult.example_ids`.
+        missing: Why some have none, by reason, in the order of the first example.
+        spreads: Spread of repeated judgements by example, where there were several.
+        evidence: References to recorded evidence by example.
+    """
+
+    evaluator: str
+    version: str
+    values: list[float | None]
+    missing: list[Missing] = field(default_factory=list)
+    spreads: dict[str, float] = field(default_factory=dict)
+    evidence: dict[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -200,6 +247,8 @@ class EvaluationResult:
         reported: Whether the kind of a failure rests on the word of untrusted code.
         scores: The metrics with status, reason and population.
         folds: Size and fate of each fold.
+        example_ids: Ids of the examples, where outputs were scored.
+        per_example: Scores by name, where outputs were scored.
         fitted: What a formula became.
         usage: What the evaluation took.
         provenance: What the numbers rest on.
@@ -215,6 +264,8 @@ class EvaluationResult:
     reported: bool = False
     scores: dict[str, Aggregate] = field(default_factory=dict)
     folds: list[Fold] = field(default_factory=list)
+    example_ids: list[str] = field(default_factory=list)
+    per_example: dict[str, ExampleScores] = field(default_factory=dict)
     fitted: Fitted | None = None
     usage: Usage | None = None
     provenance: Provenance | None = None

@@ -14,8 +14,9 @@ from srh import __version__
 from srh.digest import digest_file
 from srh.environment import MACHINE_VARIABLES
 from srh.errors import DataError
+from srh.evaluation.measuring import takes_code
 from srh.evaluation.protocol import Provenance, Request
-from srh.trials import CODE_KINDS, TrialSource
+from srh.trials import TrialSource
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "sympy", "joblib")
 
@@ -38,11 +39,12 @@ def describe(
         evaluator=f"{request.evaluator.kind}@1",
         request=request.digest,
         metrics=request.metrics,
+        task_files=request.task_files,
         versions=versions(tuple(request.requires)),
         platform=describe_platform(),
         seed=request.seed,
         limits=request.limits,
-        sandbox=request.sandbox if source.kind in CODE_KINDS else "none needed",
+        sandbox=request.sandbox if takes_code(request, source.kind) else "none needed",
     )
 
 

@@ -158,8 +158,14 @@ def store_record(trial: Trial, evaluation: Evaluation, request: Request) -> None
 
 def portable_request(request: Request, trial: Trial, data_path: os.PathLike[str]) -> Request:
     """Return the request with paths that count from the trial's folder, wherever that lies."""
-    relative = os.path.relpath(os.path.realpath(data_path), os.path.realpath(trial.folder))
-    return msgspec.structs.replace(request, trial_dir=".", dataset_path=relative)
+
+    def relative(path: os.PathLike[str] | str) -> str:
+        return os.path.relpath(os.path.realpath(path), os.path.realpath(trial.folder))
+
+    task_dir = None if request.task_dir is None else relative(request.task_dir)
+    return msgspec.structs.replace(
+        request, trial_dir=".", dataset_path=relative(data_path), task_dir=task_dir
+    )
 
 
 def _read(trial: Trial) -> dict[str, Any] | None:

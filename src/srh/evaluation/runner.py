@@ -11,7 +11,7 @@ import dataclasses
 import fcntl
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +24,14 @@ from srh.environment import clean_environment
 from srh.errors import FormatError, SrhError
 from srh.evaluation import nurseries
 from srh.evaluation.child import NO_PROCESSES
+from srh.evaluation.measuring import registry_of, stage_task, takes_code
 from srh.evaluation.outcomes import judge_end
 from srh.evaluation.protocol import EvaluationResult, Request, Usage, read_result
 from srh.evaluation.provenance import describe, digest_data
+from srh.examples import task_files
 from srh.files import FileRefusedError, read_regular, remove_tree
 from srh.formats import read_json
-from srh.metrics import Aggregation, require_known
+from srh.metrics import Aggregation, MetricSpec
 from srh.sandbox.ended import Ended
 from srh.sandbox.limits import Limits
 from srh.sandbox.nursery import NurseryError, Order
@@ -37,7 +39,7 @@ from srh.sandbox.probe import require_sandbox
 from srh.sandbox.supervise import supervise
 from srh.tasks import EvaluatorRef, declared_data
 from srh.text import harmless
-from srh.trials import CODE_KINDS, TrialSource, read_source, refuse_own_pickle
+from srh.trials import TrialSource, read_source, refuse_own_pickle
 
 _RESULT_LIMIT = 64 << 20
 _ERROR_CHARS = 2000
@@ -70,6 +72,7 @@ def evaluate_trial(  # noqa: PLR0913 - its first six arguments are the protocol'
     *,
     data: DataSpec | None = None,
     aggregation: Mapping[str, Aggregation] | None = None,
+    specs: Sequence[MetricSpec] = (),
     evaluator: EvaluatorRef | None = None,
     limits: Limits | None = None,
     rowwise: bool = True,
@@ -88,6 +91,8 @@ def evaluate_trial(  # noqa: PLR0913 - its first six arguments are the protocol'
         timeout: Wall-clock limit in seconds.
         data: How the data file is read; None: as the task beside it declares, if there is one.
         aggregation: How a metric's folds become one number; the mean unless named here.
+        specs: Declarations of the metrics; the built-in ones of the names in `metrics` if empty.
+            Host evaluators are looked for beside the data.
         evaluator: Who fits and predicts.
         limits: What the evaluation may use; its `wall_s` is replaced by `timeout`.
         rowwise: Whether a prediction may depend on its own row only.
@@ -104,6 +109,7 @@ def evaluate_trial(  # noqa: PLR0913 - its first six arguments are the protocol'
     """
     refuse_own_pickle(Path(trial_dir), Path(dataset_path))
     source = read_source(Path(trial_dir))
+    task_dir = Path(dataset_path).resolve().parent
     limits = dataclasses.replace(limits or Limits(), wall_s=timeout)
     request = Request(
         trial_dir=".",
@@ -111,8 +117,11 @@ def evaluate_trial(  # noqa: PLR0913 - its first six arguments are the protocol'
         metrics=list(metrics),
         partitions=[(list(map(int, train)), list(map(int, rows))) for train, rows in partitions],
         tolerance=tolerance,
-        data=data or declared_data(Path(dataset_path)),
+        data=data if source.kind == "outputs" else data or declared_data(Path(dataset_path)),
         aggregation=dict(aggregation or {}),
+        specs=list(specs),
+        task_dir=str(task_dir) if source.kind == "outputs" else None,
+        task_files=task_files(specs, task_dir) if source.kind == "outputs" else {},
         evaluator=evaluator or EvaluatorRef(),
         limits=limits,
         rowwise=rowwise,
@@ -140,12 +149,14 @@ def run_request(
         SrhError: A metric is unknown: refused before the child starts.
         SandboxUnavailableError: The trial is code, and this machine cannot confine it.
     """
-    require_known(request.metrics)
-    if source.kind in CODE_KINDS and request.sandbox == "full":
+    task_dir = None if request.task_dir is None else Path(request.task_dir)
+    registry_of(request, source.kind, task_dir)
+    if takes_code(request, source.kind) and request.sandbox == "full":
         require_sandbox()
     provenance = describe(request, source, data=data, task=task)
     with nurseries.evaluation(), _run_folder() as folder:
         source.stage(folder / "trial")
+        stage_task(request, task_dir, folder)
         staged = msgspec.structs.replace(request, trial_dir="trial")
         (folder / "in.json").write_bytes(staged.encode())
         ended, result = _attempt(request, source, data, folder)
@@ -163,7 +174,7 @@ def _attempt(
     request: Request, source: TrialSource, data: str, folder: Path
 ) -> tuple[Ended | None, EvaluationResult]:
     """Have a scorer evaluate the request; a nursery that fails is replaced once."""
-    kind: Literal["formula", "code"] = "code" if source.kind in CODE_KINDS else "formula"
+    kind: Literal["formula", "code"] = "code" if takes_code(request, source.kind) else "formula"
     order = Order(
         entry="srh.evaluation.child:run",
         arguments=("in.json", "out.json", data),

@@ -26,10 +26,13 @@ import numpy.typing as npt
 
 from srh.context import Dataset, check_partitions
 from srh.errors import SrhError
+from srh.evaluation.fold_metrics import measure_fold
+from srh.evaluation.measuring import registry_of
 from srh.evaluation.protocol import EvaluationResult, Fitted, Fold, Outcome, Request
-from srh.metrics import Score, aggregate, score_predictions
+from srh.metrics import MetricRegistry, Score, aggregate
 
 _SHOWN_ROWS = 3
+_SUM_SLACK = 1e-6
 
 Rows = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float64]
@@ -57,11 +60,14 @@ class Answer:
         predictions: One value per validation row, as the contender gave them.
         n_parameters: Number of fitted parameters, where that is known.
         complexity: Size of what predicted, where that is known.
+        probabilities: Probability of each class, shape (n, k), where the target is of categories
+            and the contender gives any.
     """
 
     predictions: object
     n_parameters: int | None = None
     complexity: int | None = None
+    probabilities: Values | None = None
 
 
 class Contender(Protocol):
@@ -85,23 +91,30 @@ class Contender(Protocol):
         """Return what the trial became, fitted on all training rows."""
 
 
-def score(request: Request, dataset: Dataset, contender: Contender) -> EvaluationResult:
+def score(
+    request: Request,
+    dataset: Dataset,
+    contender: Contender,
+    registry: MetricRegistry | None = None,
+) -> EvaluationResult:
     """Score a trial over all partitions.
 
     Args:
         request: What is asked.
         dataset: The loaded data.
         contender: The trial.
+        registry: The request's metrics, if they are known already.
 
     Raises:
         SrhError: The request does not fit the data: the asker's mistake, not the trial's.
     """
     check_partitions(request.partitions, dataset.n_rows)
+    registry = registry or registry_of(request, "model")
     started = time.perf_counter()
     measured: dict[int, dict[str, Score] | TrialFailedError] = {}
     for index in _order(request, dataset):
         try:
-            measured[index] = _score_fold(request, dataset, contender, index)
+            measured[index] = _score_fold(request, dataset, contender, index, registry)
         except TrialFailedError as failure:
             measured[index] = failure
     folds: list[Fold] = []
@@ -116,7 +129,9 @@ def score(request: Request, dataset: Dataset, contender: Contender) -> Evaluatio
         folds.append(Fold(n_train=len(train), n_validation=len(validation), error=error))
         scores.append(found)
     fitted = None if failures else contender.conclude(_all_training_rows(request, dataset.n_rows))
-    return _combine(request, folds, scores, failures, fitted, time.perf_counter() - started)
+    return _combine(
+        request, registry, folds, scores, failures, fitted, time.perf_counter() - started
+    )
 
 
 def secret_draw(seed: int, y: Values, rows: Rows | None = None) -> np.random.Generator:
@@ -138,20 +153,29 @@ def _order(request: Request, dataset: Dataset) -> list[int]:
 
 
 def _score_fold(
-    request: Request, dataset: Dataset, contender: Contender, index: int
+    request: Request,
+    dataset: Dataset,
+    contender: Contender,
+    index: int,
+    registry: MetricRegistry,
 ) -> dict[str, Score]:
     """Measure one fold; the first one is also put through the round trip."""
     train, validation = (np.asarray(rows, dtype=np.int64) for rows in request.partitions[index])
     answer = contender.answer(train, validation)
     predictions = checked_predictions(answer.predictions, validation)
+    if dataset.classes:
+        _check_codes(predictions, len(dataset.classes))
+        _check_probabilities(answer.probabilities, (len(validation), len(dataset.classes)))
     if index == 0:
         contender.check_roundtrip(train, validation, predictions)
-    return score_predictions(
-        dataset.y[validation],
+    return measure_fold(
+        registry,
+        dataset,
+        validation,
         predictions,
-        names=request.metrics,
         n_parameters=answer.n_parameters,
         complexity=answer.complexity,
+        probabilities=answer.probabilities,
     )
 
 
@@ -184,6 +208,30 @@ def checked_predictions(predictions: object, rows: Rows) -> Values:
             f"({shown}{more})",
         )
     return predictions
+
+
+def _check_codes(predictions: Values, n_classes: int) -> None:
+    """Refuse predicted classes unless each is the code of one."""
+    codes = np.arange(n_classes, dtype=np.float64)
+    if not np.isin(predictions, codes).all():
+        raise TrialFailedError("bad_result", "a predicted class is none of the known ones")
+
+
+def _check_probabilities(probabilities: Values | None, shape: tuple[int, int]) -> None:
+    """Refuse probabilities unless each row is a distribution over the classes."""
+    if probabilities is None:
+        return
+    flaw = None
+    if probabilities.shape != shape:
+        flaw = f"have shape {probabilities.shape}, not {shape}"
+    elif not (np.isfinite(probabilities).all() and probabilities.min(initial=0.0) >= 0):
+        flaw = "must be finite numbers, 0 or more"
+    else:
+        sums = probabilities.sum(axis=1)
+        worst = float(np.max(np.abs(sums - 1), initial=0.0))
+        flaw = f"of a row sum up to 1, not {1 + worst:g} or so" if worst > _SUM_SLACK else None
+    if flaw is not None:
+        raise TrialFailedError("bad_result", f"the probabilities {flaw}")
 
 
 def require_same(
@@ -232,6 +280,7 @@ def _all_training_rows(request: Request, n_rows: int) -> Rows:
 
 def _combine(
     request: Request,
+    registry: MetricRegistry,
     folds: list[Fold],
     scores: list[dict[str, Score]],
     failures: list[TrialFailedError],
@@ -240,7 +289,8 @@ def _combine(
 ) -> EvaluationResult:
     combined = {
         name: aggregate(
-            [measured[name] for measured in scores], request.aggregation.get(name, "mean")
+            [measured[name] for measured in scores],
+            request.aggregation.get(name) or registry.columns[name].spec.how,
         )
         for name in request.metrics
     }

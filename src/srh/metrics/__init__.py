@@ -3,31 +3,90 @@
 from __future__ import annotations
 
 from srh.metrics.aggregate import Aggregate, aggregate
-from srh.metrics.measure import score_predictions
+from srh.metrics.catalogue import CLASSIFICATION_METRICS, DEFAULT_METRICS, METRICS, find_evaluator
+from srh.metrics.classification import ClassificationData
+from srh.metrics.column import ScoreColumn
+from srh.metrics.contract import (
+    checked,
+    context_of,
+    everywhere,
+    evidence_lacking,
+    measure_example,
+    measurer,
+)
+from srh.metrics.declared import EvaluatorInfo, complete
+from srh.metrics.evidence import (
+    Evaluator,
+    EvaluatorContext,
+    EvalUnit,
+    EvidenceBundle,
+    Example,
+    JudgeEvidence,
+    Member,
+    MetricEvaluator,
+    output_digest,
+)
+from srh.metrics.gate import Gate, judge_gate
+from srh.metrics.interval import Interval
+from srh.metrics.measure import score_classes, score_predictions
+from srh.metrics.population import summarize
 from srh.metrics.registry import (
-    DEFAULT_METRICS,
-    METRICS,
-    MetricInfo,
-    check_specs,
-    direction_of,
+    Metric,
+    MetricRegistry,
+    Surroundings,
+    in_order,
     require_known,
 )
-from srh.metrics.score import Score, Status
-from srh.metrics.spec import Aggregation, Direction, MetricSpec
+from srh.metrics.rules import Problem
+from srh.metrics.score import Score, ScoreBatch, Status
+from srh.metrics.spec import Aggregation, Direction, Evidence, Floor, MetricSpec, Profile, Range
 
 __all__ = [
+    "CLASSIFICATION_METRICS",
     "DEFAULT_METRICS",
     "METRICS",
     "Aggregate",
     "Aggregation",
+    "ClassificationData",
     "Direction",
-    "MetricInfo",
+    "EvalUnit",
+    "Evaluator",
+    "EvaluatorContext",
+    "EvaluatorInfo",
+    "Evidence",
+    "EvidenceBundle",
+    "Example",
+    "Floor",
+    "Gate",
+    "Interval",
+    "JudgeEvidence",
+    "Member",
+    "Metric",
+    "MetricEvaluator",
+    "MetricRegistry",
     "MetricSpec",
+    "Problem",
+    "Profile",
+    "Range",
     "Score",
+    "ScoreBatch",
+    "ScoreColumn",
     "Status",
+    "Surroundings",
     "aggregate",
-    "check_specs",
-    "direction_of",
+    "checked",
+    "complete",
+    "context_of",
+    "everywhere",
+    "evidence_lacking",
+    "find_evaluator",
+    "in_order",
+    "judge_gate",
+    "measure_example",
+    "measurer",
+    "output_digest",
     "require_known",
+    "score_classes",
     "score_predictions",
+    "summarize",
 ]

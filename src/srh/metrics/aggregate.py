@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from srh.errors import MetricError
+from srh.metrics.interval import Interval
 from srh.metrics.score import Score, Status
 from srh.metrics.spec import Aggregation
 from srh.text import plural
 
 _SHOWN = 3  # reasons, and folds per reason, that are spelt out
 # A contract that was broken outweighs evidence that was lacking, and both a missing meaning.
-_GRAVITY: Mapping[Status, int] = {"scored": 0, "non_evaluable": 1, "blocked": 2, "error": 3}
+GRAVITY: Mapping[Status, int] = {"scored": 0, "non_evaluable": 1, "blocked": 2, "error": 3}
 
 
-class Aggregate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One metric over all folds.
+class Aggregate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One metric over all folds, or over all examples.
 
     Attributes:
-        value: The combined value, or None as soon as one fold has none.
-        status: ``"scored"``, or the gravest status among the folds without a value.
-        reason: Why there is no value, naming the folds; None if there is one.
-        n_scored: Number of folds that have a value.
-        n_total: Number of folds.
+        value: The combined value, or None: of folds as soon as one has none, of examples where
+            fewer have one than the metric declares.
+        status: ``"scored"``, or the gravest status among those without a value.
+        reason: Why there is no value, naming what lacks one; None if there is one.
+        n_scored: Number of folds or examples that have a value.
+        n_total: Number of folds or examples.
+        interval: Confidence interval of the value, of examples only: folds share training rows, so
+            that an interval over them would be too narrow (`srh compare` allows for that).
+        reasons: How many have no value, by the code of the reason.
+        spread: Mean spread of repeated judgements, where there were several of one example.
     """
 
     value: float | None
@@ -33,6 +40,9 @@ class Aggregate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str | None
     n_scored: int
     n_total: int
+    interval: Interval | None = None
+    reasons: dict[str, int] = {}
+    spread: float | None = None
 
 
 def aggregate(scores: Sequence[Score], how: Aggregation = "mean") -> Aggregate:
@@ -48,16 +58,20 @@ def aggregate(scores: Sequence[Score], how: Aggregation = "mean") -> Aggregate:
     Raises:
         MetricError: The scores are of different metrics, or ``how`` is unknown.
     """
-    if how not in _REDUCERS:
-        raise MetricError(f"unknown aggregation {how!r}; known: {', '.join(_REDUCERS)}")
+    if how != "none" and how not in REDUCERS:
+        raise MetricError(f"unknown aggregation {how!r}; known: {', '.join(REDUCERS)}, none")
     names = sorted({score.name for score in scores})
     if len(names) > 1:
         raise MetricError(f"scores of different metrics cannot be combined: {', '.join(names)}")
     values = [score.value for score in scores if score.value is not None]
     if values and len(values) == len(scores):
-        return Aggregate(_REDUCERS[how](values), "scored", None, len(values), len(scores))
+        if how == "none":
+            reason = "not_aggregated: the metric declares that its scores have no common value"
+            return Aggregate(None, "non_evaluable", reason, len(values), len(scores))
+        return Aggregate(REDUCERS[how](values), "scored", None, len(values), len(scores))
     status, reason = _why_missing(scores)
-    return Aggregate(None, status, reason, len(values), len(scores))
+    codes = Counter(str(score.code) for score in scores if score.value is None)
+    return Aggregate(None, status, reason, len(values), len(scores), reasons=dict(codes))
 
 
 def _why_missing(scores: Sequence[Score]) -> tuple[Status, str]:
@@ -65,7 +79,7 @@ def _why_missing(scores: Sequence[Score]) -> tuple[Status, str]:
     if not missing:
         return "non_evaluable", "no_folds: there is no fold to combine"
     # Python's sort is stable: folds of equal gravity stay in their order.
-    missing.sort(key=lambda item: -_GRAVITY[item[1].status])
+    missing.sort(key=lambda item: -GRAVITY[item[1].status])
     folds_of: dict[str, list[int]] = {}
     for fold, score in missing:
         folds_of.setdefault(str(score.message), []).append(fold)
@@ -84,7 +98,8 @@ def _name_folds(folds: Sequence[int]) -> str:
     return f"folds {', '.join(map(str, folds[:_SHOWN]))}{more}"
 
 
-def _mean(values: Sequence[float]) -> float:
+def mean(values: Sequence[float]) -> float:
+    """Return the mean of at least one value, rounded once."""
     try:
         return math.fsum(values) / len(values)
     except OverflowError:  # the sum is too large for a float, the mean is not
@@ -94,11 +109,12 @@ def _mean(values: Sequence[float]) -> float:
 def _median(values: Sequence[float]) -> float:
     ordered = sorted(values)
     middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else _mean(ordered[middle - 1 : middle + 1])
+    return ordered[middle] if len(ordered) % 2 else mean(ordered[middle - 1 : middle + 1])
 
 
-_REDUCERS: Mapping[Aggregation, Callable[[Sequence[float]], float]] = {
-    "mean": _mean,
+REDUCERS: Mapping[Aggregation, Callable[[Sequence[float]], float]] = {
+    "mean": mean,
+    "rate": mean,
     "median": _median,
     "min": min,
     "max": max,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from srh.errors import MetricError
+from srh.metrics.catalogue import DEFAULT_METRICS, METRICS
+from srh.metrics.classification import ClassificationData
+from srh.metrics.declared import EvaluatorInfo
 from srh.metrics.numeric import FloatArray, UndefinedMetricError
-from srh.metrics.registry import DEFAULT_METRICS, METRICS, MetricInfo, require_known
+from srh.metrics.registry import require_known
 from srh.metrics.regression import RegressionData
 from srh.metrics.score import Score
 
@@ -20,7 +23,7 @@ def score_predictions(
     y: ArrayLike,
     predictions: ArrayLike,
     *,
-    names: Sequence[str] = DEFAULT_METRICS,
+    names: Sequence[str] | Mapping[str, EvaluatorInfo] = DEFAULT_METRICS,
     n_parameters: int | None = None,
     complexity: int | None = None,
 ) -> dict[str, Score]:
@@ -29,7 +32,7 @@ def score_predictions(
     Args:
         y: Target, real numbers, shape (n,).
         predictions: Real numbers, shape (n,); nothing is broadcast.
-        names: Metrics to compute.
+        names: Metrics to compute; with other names than their evaluators', each with its evaluator.
         n_parameters: Number of fitted parameters of what predicted, for ``aic`` and ``bic``.
         complexity: Size of what predicted, for ``complexity``.
 
@@ -42,7 +45,7 @@ def score_predictions(
         MetricError: A name is unknown or repeated; an array is not a vector of real numbers; the
             lengths differ; a count is negative or no integer.
     """
-    require_known(names)
+    evaluators = names if isinstance(names, Mapping) else _regression_metrics(names)
     data = RegressionData(
         y=_vector(y, "target"),
         predictions=_vector(predictions, "predictions"),
@@ -57,16 +60,44 @@ def score_predictions(
     flaw = _find_flaw(data)
     # A caller's np.seterr must not turn an expected rounding to zero into an exception.
     with np.errstate(all="ignore"):
-        return {name: _measure(METRICS[name], data, flaw) for name in names}
+        return {name: _measure(name, info, data, flaw) for name, info in evaluators.items()}
 
 
-def _measure(info: MetricInfo, data: RegressionData, flaw: UndefinedMetricError | None) -> Score:
+def score_classes(
+    data: ClassificationData, evaluators: Mapping[str, EvaluatorInfo]
+) -> dict[str, Score]:
+    """Measure predicted classes.
+
+    Args:
+        data: Target and predictions, checked already.
+        evaluators: Evaluator of each metric.
+
+    Returns:
+        One score per metric; no rows make each ``non_evaluable``.
+    """
+    empty = UndefinedMetricError("no_rows", "there is no row to measure")
+    flaw = None if data.y.size else empty
+    return {name: _measure(name, info, data, flaw) for name, info in evaluators.items()}
+
+
+def _regression_metrics(names: Sequence[str]) -> dict[str, EvaluatorInfo]:
+    known = [info.name for info in METRICS.values() if info.profile == "regression"]
+    require_known(names, known)
+    return {name: METRICS[name] for name in names}
+
+
+def _measure(
+    name: str,
+    info: EvaluatorInfo,
+    data: RegressionData | ClassificationData,
+    flaw: UndefinedMetricError | None,
+) -> Score:
     try:
-        if flaw is not None and info.subject == "predictions":
+        if flaw is not None and "predictions" in info.evidence:
             raise flaw
-        return Score.scored(info.name, info.function(data))
+        return Score.scored(name, info.function(data))
     except UndefinedMetricError as error:
-        return Score.missing(info.name, error.status, error.code, error.message)
+        return Score.missing(name, error.status, error.code, error.message)
 
 
 def _find_flaw(data: RegressionData) -> UndefinedMetricError | None:

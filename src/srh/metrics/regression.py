@@ -1,4 +1,4 @@
-"""The ten metrics of formula and model trials.
+"""The metrics of formula and model trials.
 
 Each is a pure function of `RegressionData` whose arrays are finite and not empty; what has no
 meaning for the data raises `UndefinedMetricError` instead of returning 0 or NaN. Below, y is the
@@ -61,6 +61,25 @@ def rmse(data: RegressionData) -> float:
     """Root mean squared error, sqrt(mean(r²)), in units of the target."""
     residuals = data.residuals
     return unscale(math.sqrt(residuals.mean_square()), residuals.exponent)
+
+
+def nrmse(data: RegressionData) -> float:
+    """Root mean squared error as a share of the target's standard deviation, over the same rows.
+
+    Predicting the mean of these rows has the value 1. The deviation is that of the rows (divided by
+    n). Undefined where the target is constant (``constant_target``) or one row (``too_few_rows``).
+    """
+    _require_two_rows(data)
+    _require_varying(data.y, "target")
+    residuals, deviations = data.residuals, centred(data.y)
+    ratio = math.sqrt(residuals.mean_square()) / math.sqrt(deviations.mean_square())
+    return unscale(ratio, residuals.exponent - deviations.exponent)
+
+
+def max_error(data: RegressionData) -> float:
+    """Largest absolute error, max(|r|), in units of the target."""
+    residuals = data.residuals
+    return unscale(float(np.max(np.abs(residuals.digits))), residuals.exponent)
 
 
 def mae(data: RegressionData) -> float:

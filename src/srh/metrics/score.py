@@ -14,20 +14,28 @@ from srh.text import one_line
 
 Status = Literal["scored", "non_evaluable", "blocked", "error"]
 
+_STATUSES = frozenset(get_args(Status))
 _CODE = re.compile(r"[a-z][a-z0-9_]*")
+MESSAGE_CHARS = 400
 
 
-class Score(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Score(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """What one metric says about one piece of data.
 
     Attributes:
-        name: Name of the metric.
+        name: Name of the score; a metric's own, unless it declares several.
         value: A finite number if, and only if, ``status`` is ``"scored"``.
         status: ``"scored"``; ``"non_evaluable"``: the metric has no meaning for this data;
             ``"blocked"``: evidence that it needs was not available; ``"error"``: what was measured,
             or who measured it, broke its contract.
         reason: ``"code: message"`` if there is no value, else None. The code is a lower-case
             identifier that programs may rely on; the message is for people.
+        evaluator: Who measured: a built-in's or plug-in's id without its version, or
+            ``path.py:function``.
+        version: The evaluator's version; of a host evaluator the digest of its file.
+        example: Id of the example; None where the score is about a set of rows.
+        evidence: References to what the score rests on beyond output and reference.
+        spread: Standard deviation of repeated judgements, where there were several.
 
     Raises:
         MetricError: The fields contradict each other.
@@ -37,9 +45,14 @@ class Score(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     value: float | None
     status: Status
     reason: str | None = None
+    evaluator: str | None = None
+    version: str | None = None
+    example: str | None = None
+    evidence: tuple[str, ...] = ()
+    spread: float | None = None
 
     def __post_init__(self) -> None:
-        if self.status not in get_args(Status):
+        if self.status not in _STATUSES:
             raise MetricError(f"{self.name}: unknown status {self.status!r}")
         if self.status == "scored":
             if type(self.value) is not float or not math.isfinite(self.value):
@@ -92,7 +105,7 @@ class Score(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def missing(cls, name: str, status: Status, code: str, message: str) -> Score:
         """Return a score without value, its reason made harmless for a terminal line."""
-        return cls(name, None, status, f"{code}: {one_line(message, 400)}")
+        return cls(name, None, status, f"{code}: {one_line(message, MESSAGE_CHARS)}")
 
     @property
     def code(self) -> str | None:
@@ -103,3 +116,13 @@ class Score(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def message(self) -> str | None:
         """The reason in words, or None for a score that has a value."""
         return None if self.reason is None else self.reason.partition(": ")[2]
+
+
+class ScoreBatch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an evaluator with several score names says about one example.
+
+    Attributes:
+        scores: At most one score per declared name.
+    """
+
+    scores: tuple[Score, ...]

@@ -5,19 +5,19 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from srh.formats import pretty_json
 from srh.report.cells import (
     GAP,
     MISSING,
-    arrow,
     better_end,
     csv_text,
     markdown,
     number,
     plain_table,
     print_table,
+    titled,
 )
 from srh.report.leaderboard import Board, Column, Row
 from srh.text import one_line, plural
@@ -49,6 +49,8 @@ def print_board(board: Board, console: Console) -> None:
             )
     else:
         console.print("no trial is ranked")
+    for line in population_lines(board):
+        console.print(line, soft_wrap=True)
     if others:
         console.print()
         print_table(_other_table(others), console)
@@ -61,6 +63,15 @@ def print_board(board: Board, console: Console) -> None:
 def heading(board: Board) -> list[str]:
     """Return what a reader must know before the first number."""
     ranking = board.ranking
+    if board.kind == "examples":
+        return [
+            f"{board.task}: {one_line(board.title)}",
+            f"{plural(board.n_examples, 'example')}, ranked by {ranking.name} "
+            f"({better_end(ranking.direction)})",
+            f"scores: {ranking.aggregation} over the examples. Who has no score on more of them "
+            "than the metric allows has no value.",
+            *_unconfined_line(board),
+        ]
     rows = plural(board.n_development + board.n_holdout, "row")
     if board.n_holdout:
         rows += f" ({board.n_development} to develop on, {board.n_holdout} held out)"
@@ -80,12 +91,34 @@ def heading(board: Board) -> list[str]:
         f"{rows}, ranked by {ranking.name} ({better_end(ranking.direction)})",
         meaning,
     ]
-    if any(row.unconfined for row in board.rows):
-        lines.append(
-            "no sandbox: that code ran with all of your rights, and could read the labels; its "
-            "score is its author's word"
-        )
+    return lines + _unconfined_line(board)
+
+
+def population_lines(board: Board) -> list[str]:
+    """Return which values of ranked trials stand for fewer than all examples, and why."""
+    lines = []
+    for row in board.rows:
+        for column in board.columns if row.rank is not None else ():
+            score = None if row.result is None else row.result.scores.get(column.name)
+            if score is None or board.kind != "examples" or not score.reasons:
+                continue
+            counts = ", ".join(f"{code} {count}" for code, count in score.reasons.items())
+            name = one_line(row.trial, _TRIAL_WIDTH)
+            rest = "" if column.floor is None else f"; the others count as {column.floor:g}"
+            lines.append(
+                f"{name}: {column.name} has a score on {score.n_scored} of {score.n_total} "
+                f"examples ({counts}){rest}"
+            )
     return lines
+
+
+def _unconfined_line(board: Board) -> list[str]:
+    if not any(row.unconfined for row in board.rows):
+        return []
+    return [
+        "no sandbox: that code ran with all of your rights, and could read the labels; its "
+        "score is its author's word"
+    ]
 
 
 def look_message(look: int) -> str:
@@ -97,8 +130,8 @@ def look_message(look: int) -> str:
     )
 
 
-def board_json(board: Board) -> str:
-    """Return everything about a leaderboard as strict JSON."""
+def board_json(board: Board, **more: Any) -> str:
+    """Return everything about a leaderboard, and what else is given by name, as strict JSON."""
     content: dict[str, Any] = {
         "task": board.task,
         "title": board.title,
@@ -106,6 +139,7 @@ def board_json(board: Board) -> str:
         "holdout_look": board.look,
         "rows": {"development": board.n_development, "holdout": board.n_holdout},
         "folds": board.n_folds,
+        "examples": board.n_examples,
         "ranking": board.ranking.name,
         "metrics": [
             {
@@ -118,12 +152,13 @@ def board_json(board: Board) -> str:
         "ignored_folders": board.ignored,
         "trials": [{name: getattr(row, name) for name in Row.__slots__} for row in board.rows],
     }
-    return pretty_json(content).decode()
+    return pretty_json(content | more).decode()
 
 
 def board_csv(board: Board) -> str:
     """Return a leaderboard as CSV, every metric with all its digits; no value is an empty cell."""
     names = [column.name for column in board.columns]
+    counted = names if board.kind == "examples" else []
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(
@@ -134,6 +169,8 @@ def board_csv(board: Board) -> str:
             "standing",
             "outcome",
             *names,
+            *(f"{name} scored" for name in counted),
+            *(f"{name} total" for name in counted),
             "reason",
             "description",
             "no_sandbox",
@@ -149,12 +186,19 @@ def board_csv(board: Board) -> str:
                 row.standing,
                 row.outcome or "",
                 *values,
+                *(_count(row, name, "n_scored") for name in counted),
+                *(_count(row, name, "n_total") for name in counted),
                 csv_text(row.reason or ""),
                 csv_text(row.description),
                 "yes" if row.unconfined else "",
             ]
         )
     return text.getvalue()
+
+
+def _count(row: Row, name: str, field: Literal["n_scored", "n_total"]) -> str:
+    score = None if row.result is None else row.result.scores.get(name)
+    return "" if score is None else str(getattr(score, field))
 
 
 def board_markdown(board: Board) -> str:
@@ -172,6 +216,8 @@ def board_markdown(board: Board) -> str:
         cells += [number(row.metrics[name]) for name in names]
         status = "ok" if row.rank is not None else f"{_status(row)}: {row.reason or ''}"
         lines.append(markdown_row([*cells, markdown(status)]))
+    notes = population_lines(board)
+    lines += ["", *(f"- {markdown(note)}" for note in notes)] if notes else []
     return "\n".join(lines) + "\n"
 
 
@@ -184,9 +230,10 @@ def _titles(board: Board, columns: Sequence[Column]) -> list[str]:
     """Return the columns' titles; the ranking one says what the scores are."""
     titles = []
     for column in columns:
-        kind = f"{board.kind} " if column == board.ranking else ""
+        ranking = column == board.ranking and board.kind != "examples"
+        kind = f"{board.kind} " if ranking else ""
         how = "" if column.aggregation == "mean" else f" ({column.aggregation})"
-        titles.append(f"{kind}{column.name} {arrow(column.direction)}{how}")
+        titles.append(f"{kind}{titled(column.name, column.direction)}{how}")
     return titles
 
 

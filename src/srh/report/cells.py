@@ -53,14 +53,16 @@ def csv_text(text: str) -> str:
     return f"'{line}" if line.startswith(_SPREADSHEET) else line
 
 
-def arrow(direction: Direction) -> str:
-    """Return an arrow to the better end."""
-    return "↓" if direction == "minimize" else "↑"
+def titled(name: str, direction: Direction | None) -> str:
+    """Return a metric's name with an arrow to the better end, if it has one."""
+    arrows = {"minimize": " ↓", "maximize": " ↑", None: ""}
+    return f"{name}{arrows[direction]}"
 
 
-def better_end(direction: Direction) -> str:
+def better_end(direction: Direction | None) -> str:
     """Return the better end in words."""
-    return "lower is better" if direction == "minimize" else "higher is better"
+    ends = {"minimize": "lower is better", "maximize": "higher is better", None: "no better end"}
+    return ends[direction]
 
 
 def console(*, stderr: bool = False) -> Console:

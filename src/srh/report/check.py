@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from srh.errors import FormatError, SrhError, UsageError
 from srh.evaluation.batch import make_request, read_accepted
 from srh.evaluation.protocol import EvaluationResult
+from srh.examples import read_outputs
 from srh.project import Project
 from srh.report.stored import Tasks, name_trial
-from srh.tasks import Task, check_task, load_task
+from srh.task_check import check_task
+from srh.tasks import Task, load_task
 from srh.text import one_line, plural
-from srh.trials import Trial, read_spec
+from srh.trials import SOURCES, Trial, TrialSource, read_spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ def checked_lines(checked: Checked) -> list[str]:
 
 
 def check_trial(tasks: Tasks, trial: Trial) -> Checked:
-    """Check a trial's files and, of a formula, that it can be read over the task's columns."""
+    """Check a trial's files: that a formula can be read over the task's columns, outputs at all."""
     try:
         task = tasks.of(trial)
         check_task(task)
@@ -76,8 +78,21 @@ def check_trial(tasks: Tasks, trial: Trial) -> Checked:
     facts = [f"{source.kind} trial, digest {source.digest}"]
     if spec is None:
         facts.append("no trial.toml: the kind is known by the source file's name")
-    problem = formula_problem(task, next(iter(source.files.values())))
+    problem = _source_problem(task, source)
     return Checked(trial.name, tuple(facts), () if problem is None else (problem,))
+
+
+def _source_problem(task: Task, source: TrialSource) -> str | None:
+    """Return what is wrong with a source as far as it can be told without running anything."""
+    content = next(iter(source.files.values()))
+    if source.kind == "formula":
+        return formula_problem(task, content)
+    if source.kind == "outputs":
+        try:
+            read_outputs(content, task.examples, SOURCES["outputs"])
+        except SrhError as error:
+            return one_line(str(error), 600)
+    return None
 
 
 def formula_problem(task: Task, source: bytes) -> str | None:

@@ -11,9 +11,10 @@ import msgspec
 from srh.errors import UsageError
 from srh.evaluation.protocol import Provenance
 from srh.evaluation.records import differing
+from srh.metrics.column import CANDIDATE_FAILURES, code_of
 from srh.project import Project
 from srh.report.leaderboard import require_metric
-from srh.report.paired import Paired, compare_folds
+from srh.report.paired import Paired, compare_examples, compare_folds
 from srh.report.stored import Evaluated, Tasks, name_trial, require_current
 from srh.text import harmless, one_line
 from srh.trials import Trial, TrialSource
@@ -54,7 +55,7 @@ class Comparisons:
         baseline: The baseline's name.
         metric: The metric that decides.
         failure: How the baseline failed, if it did.
-        n_folds: Folds of the baseline.
+        n_folds: Folds of the baseline; none where outputs are scored.
         others: The other trials.
     """
 
@@ -179,6 +180,14 @@ def _compare(
 
 
 def _paired(baseline: Evaluated, other: Evaluated, metric: str) -> Paired:
+    if baseline.task.profile == "outputs":
+        return compare_examples(
+            metric,
+            baseline.task.direction(metric),
+            _by_example(baseline, metric),
+            _by_example(other, metric),
+            baseline.result.example_ids,
+        )
     return compare_folds(
         metric,
         baseline.task.direction(metric),
@@ -186,6 +195,27 @@ def _paired(baseline: Evaluated, other: Evaluated, metric: str) -> Paired:
         [fold.get(metric) for fold in other.result.per_fold],
         [(fold.n_train, fold.n_validation) for fold in baseline.result.folds],
     )
+
+
+def _by_example(evaluated: Evaluated, column: str) -> list[float | None]:
+    """Return the value of each example; a floored number has the floor where the trial failed."""
+    per_example = evaluated.result.per_example
+    if column in per_example:
+        return per_example[column].values
+    spec = evaluated.task.registry.columns[column].spec
+    scores = per_example.get(spec.emitted[0])
+    if scores is None or spec.floor is None:
+        return []
+    own = {
+        name
+        for lack in scores.missing
+        if code_of(lack.reason) in CANDIDATE_FAILURES
+        for name in lack.examples
+    }
+    return [
+        spec.floor.value if value is None and name in own else value
+        for name, value in zip(evaluated.result.example_ids, scores.values, strict=True)
+    ]
 
 
 def _failure(evaluated: Evaluated) -> str | None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from srh.formats import pretty_json
 from srh.report.board_text import markdown_row
 from srh.report.cells import (
     MISSING,
-    arrow,
     markdown,
     number,
     plain_table,
     print_table,
     signed,
+    titled,
 )
 from srh.report.compare import Comparison, Comparisons
 from srh.report.paired import Paired
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+_MOST_EXAMPLES = 20
 _WARNING = "forced: the two differ in {}, so the numbers below may not mean what they seem to"
 
 
@@ -34,10 +36,10 @@ def sentence(paired: Paired, baseline: str, other: str) -> str:
         baseline: What to call the baseline.
         other: What to call the other trial.
     """
-    metric, mean = paired.metric, signed(paired.mean)
-    folds = plural(len(paired.differences), "fold")
+    metric, mean, unit = paired.metric, signed(paired.mean), paired.unit
+    folds = plural(len(paired.differences), unit)
     if paired.verdict == "identical":
-        return f"{other} and {baseline} are identical on {metric}, on every fold"
+        return f"{other} and {baseline} are identical on {metric}, on every {unit}"
     if paired.verdict == "no verdict":
         known = "" if paired.mean is None else f" (difference {mean})"
         return f"no verdict on {metric} for {other} against {baseline}: {paired.reason}{known}"
@@ -48,7 +50,7 @@ def sentence(paired: Paired, baseline: str, other: str) -> str:
         )
         return f"{other} and {baseline} are not distinguishable on {metric}: {why}"
     how = (
-        f"the difference is {mean} on every fold, without spread"
+        f"the difference is {mean} on every {unit}, without spread"
         if paired.low == paired.high
         else f"the mean difference over {folds} is {mean}, {interval}"
     )
@@ -89,9 +91,12 @@ def print_comparisons(comparisons: Comparisons, console: Console) -> None:
 
 
 def _explanation(comparisons: Comparisons) -> list[str]:
+    by_example = any(other.chosen.unit == "example" for other in comparisons.others)
     lines = [
         "",
-        "Differences are trial minus baseline, fold by fold. Folds share training rows; the "
+        "Differences are trial minus baseline, example by example."
+        if by_example
+        else "Differences are trial minus baseline, fold by fold. Folds share training rows; the "
         "interval allows for that.",
     ]
     if len(comparisons.others) > 1:
@@ -145,7 +150,7 @@ def comparisons_markdown(comparisons: Comparisons) -> str:
 def _cells(paired: Paired) -> list[str]:
     interval = MISSING if paired.low is None else f"{signed(paired.low)} to {signed(paired.high)}"
     reason = f": {paired.reason}" if paired.reason else ""
-    title = f"{paired.metric} {arrow(paired.direction)}"
+    title = titled(paired.metric, paired.direction)
     return [title, signed(paired.mean), interval, f"{paired.verdict}{reason}"]
 
 
@@ -160,12 +165,25 @@ def _metrics_table(other: Comparison) -> Table:
 
 
 def _folds_table(paired: Paired) -> Table:
-    """Return the values fold by fold; shorter lists end in dashes."""
-    table = plain_table(f"{paired.metric}, fold", "baseline", "trial", "difference")
-    for fold in range(max(len(paired.baseline), len(paired.other))):
+    """Return the values fold by fold, or of the first examples that differ; a dash: no value."""
+    from rich.text import Text
+
+    table = plain_table(f"{paired.metric}, {paired.unit}", "baseline", "trial", "difference")
+    for at in _shown(paired):
         cells = [
-            values[fold] if fold < len(values) else None
+            values[at] if at < len(values) else None
             for values in (paired.baseline, paired.other, paired.differences)
         ]
-        table.add_row(str(fold), number(cells[0]), number(cells[1]), signed(cells[2]))
+        label = one_line(paired.labels[at], 40) if paired.labels else str(at)
+        row = [label, number(cells[0]), number(cells[1]), signed(cells[2])]
+        table.add_row(*map(Text, row))
     return table
+
+
+def _shown(paired: Paired) -> Sequence[int]:
+    """Return which folds or examples to show: all folds, but of examples those that differ."""
+    count = max(len(paired.baseline), len(paired.other))
+    if paired.unit == "fold":
+        return range(count)
+    pairs = zip(paired.baseline, paired.other, strict=False)
+    return [at for at, (one, two) in enumerate(pairs) if one != two][:_MOST_EXAMPLES]

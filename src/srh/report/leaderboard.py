@@ -10,7 +10,7 @@ from typing import Literal
 from srh.errors import SrhError, UsageError
 from srh.evaluation.batch import Entry, Origin
 from srh.evaluation.protocol import EvaluationResult, Outcome, is_unconfined
-from srh.metrics import Aggregation, Direction
+from srh.metrics import Aggregation, Direction, MetricSpec
 from srh.tasks import Task
 from srh.text import did_you_mean, one_line
 from srh.trials import Trial, read_spec
@@ -25,13 +25,15 @@ class Column:
 
     Attributes:
         name: Name of the metric.
-        direction: Which end is better.
-        aggregation: How the folds became one number.
+        direction: Which end is better; None: neither.
+        aggregation: How folds or examples became one number.
+        floor: What an example counts for that the trial has not answered; None: it counts not.
     """
 
     name: str
-    direction: Direction
+    direction: Direction | None
     aggregation: Aggregation
+    floor: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +79,10 @@ class Board:
         rows: The trials, in the order of reading.
         n_development: Rows that folds are made of.
         n_holdout: Rows that are held out.
-        n_folds: Folds behind each score.
+        n_folds: Folds behind each score; none where outputs are scored.
         look: Number of this look at the holdout; None: the scores are cross-validated.
         ignored: Folders among the trials whose names, made harmless here, no trial can have.
+        n_examples: Examples behind each score, where outputs are scored.
     """
 
     task: str
@@ -91,6 +94,7 @@ class Board:
     n_folds: int
     look: int | None = None
     ignored: tuple[str, ...] = ()
+    n_examples: int = 0
 
     @property
     def ranking(self) -> Column:
@@ -98,8 +102,10 @@ class Board:
         return self.columns[0]
 
     @property
-    def kind(self) -> Literal["cv", "holdout"]:
+    def kind(self) -> Literal["cv", "holdout", "examples"]:
         """What the scores are."""
+        if self.n_examples:
+            return "examples"
         return "cv" if self.look is None else "holdout"
 
 
@@ -128,16 +134,18 @@ def build_board(
     columns = _columns(task, require_metric(task, rank_by))
     texts = descriptions or {}
     rows = [_row(entry, columns, texts.get(entry.trial, "")) for entry in entries]
+    outputs = task.profile == "outputs"
     return Board(
         task=task.name,
         title=task.spec.title,
         columns=columns,
         rows=tuple(_ranked(rows, columns[0])),
-        n_development=int(task.development.size),
+        n_development=0 if outputs else int(task.development.size),
         n_holdout=int(task.holdout.size),
         n_folds=len(task.partitions) if look is None else 1,
         look=look,
         ignored=tuple(ignored),
+        n_examples=len(task.examples),
     )
 
 
@@ -172,9 +180,13 @@ def read_descriptions(trials: Sequence[Trial]) -> dict[Trial, str]:
 
 
 def _columns(task: Task, ranking: str) -> tuple[Column, ...]:
-    declared = {metric.name: metric.aggregation for metric in task.spec.metrics}
     names = [ranking, *(name for name in task.metric_names if name != ranking)]
-    return tuple(Column(name, task.direction(name), declared.get(name, "mean")) for name in names)
+    return tuple(_column(task.registry.columns[name].spec, name) for name in names)
+
+
+def _column(spec: MetricSpec, name: str) -> Column:
+    floor = spec.floor.value if spec.floor is not None and spec.floor.name == name else None
+    return Column(name, spec.direction, spec.how, floor)
 
 
 def _row(entry: Entry, columns: Sequence[Column], description: str) -> Row:
@@ -216,17 +228,26 @@ def _reason(entry: Entry, standing: Standing, ranking: str) -> str | None:
 
 
 def _ranked(rows: Sequence[Row], ranking: Column) -> list[Row]:
-    """Return the rows in order, with their places."""
+    """Return the rows in order, with their places.
+
+    Of equal values the one that stands for more of the examples comes first.
+    """
     sign = 1.0 if ranking.direction == "minimize" else -1.0
 
-    def key(row: Row) -> tuple[int, float, str]:
+    def merit(row: Row) -> tuple[float, float]:
         value = row.metrics[ranking.name] if row.standing == "ranked" else None
-        return _ORDER.index(row.standing), sign * (value or 0.0), row.trial
+        return sign * (value or 0.0), -_coverage(row, ranking.name)
 
-    ordered = sorted(rows, key=key)
-    places: dict[float, int] = {}
+    ordered = sorted(rows, key=lambda row: (_ORDER.index(row.standing), *merit(row), row.trial))
+    places: dict[tuple[float, float], int] = {}
     for place, row in enumerate(ordered, start=1):
-        value = row.metrics[ranking.name]
-        if row.standing == "ranked" and value is not None:
-            ordered[place - 1] = dataclasses.replace(row, rank=places.setdefault(value, place))
+        if row.standing == "ranked":
+            rank = places.setdefault(merit(row), place)
+            ordered[place - 1] = dataclasses.replace(row, rank=rank)
     return ordered
+
+
+def _coverage(row: Row, name: str) -> float:
+    """Return the share of folds or examples that have a value."""
+    score = None if row.result is None else row.result.scores.get(name)
+    return score.n_scored / score.n_total if score is not None and score.n_total else 0.0

@@ -30,11 +30,13 @@ class Run:
         board: The leaderboard.
         any_failed: Whether one of the evaluated trials failed.
         any_harness: Whether srh itself failed on one of them.
+        trials: Ids of the evaluated trials.
     """
 
     board: Board
     any_failed: bool
     any_harness: bool
+    trials: tuple[str, ...]
 
 
 def run_task(
@@ -85,6 +87,7 @@ def run_task(
         board,
         any_failed=outcomes != {"ok"} or any(entry.result is None for entry in entries),
         any_harness="harness" in outcomes,
+        trials=tuple(trial.id for trial in trials),
     )
 
 

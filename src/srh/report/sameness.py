@@ -48,7 +48,7 @@ def judge(
         then: The stored result.
         again: The new one.
         tolerance: The task's tolerance.
-        target: The task's target, shape (n,): it gives errors their scale.
+        target: The task's target, shape (n,): it gives errors their scale. None: nothing does.
 
     Returns:
         The verdict, and what differs, one line each.
@@ -58,7 +58,7 @@ def judge(
     if not changed and not values:
         return "identical", ()
     if not changed and _platform_differs(then.provenance, again.provenance):
-        scales = metric_scales(np.asarray(target, dtype=np.float64))
+        scales = {} if target is None else metric_scales(np.asarray(target, dtype=np.float64))
         allowed = max(tolerance, _LEAST_TOLERANCE)
         bounds = {name: allowed * scale for name, scale in scales.items()}
         values = _differing_values(then, again, bounds, relative=allowed)
@@ -77,8 +77,9 @@ def metric_scales(target: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, fl
     """
     spread = target_scale(target)
     spread_squared = min(spread * spread, sys.float_info.max)
-    unitless = dict.fromkeys(("mape", "r2", "pearson_r", "spearman_r"), 1.0)
-    return {"rmse": spread, "mae": spread, "mse": spread_squared, **unitless}
+    unitless = dict.fromkeys(("mape", "r2", "pearson_r", "spearman_r", "nrmse"), 1.0)
+    errors = dict.fromkeys(("rmse", "mae", "max_error"), spread)
+    return {**errors, "mse": spread_squared, **unitless}
 
 
 def _changed_digests(then: Provenance | None, now: Provenance | None) -> list[str]:

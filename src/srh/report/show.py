@@ -14,7 +14,8 @@ from srh.evaluation.batch import read_accepted, stored_record
 from srh.evaluation.protocol import EvaluationResult, Fitted
 from srh.evaluation.records import Record
 from srh.formats import pretty_json
-from srh.report.cells import GAP, MISSING, arrow, number, plain_table, print_table
+from srh.report.cells import GAP, MISSING, number, plain_table, print_table, titled
+from srh.report.show_outputs import lacking_lines, population_table
 from srh.tasks import Task
 from srh.text import harmless, one_line
 from srh.trials import Trial, TrialSource, TrialSpec, read_spec
@@ -108,12 +109,17 @@ def print_page(page: Page, console: Console) -> None:
     console.print(f"outcome: {result.outcome}{_reported(result)}")
     if result.error:
         console.print(f"error: {harmless(result.error)}", soft_wrap=True)
-    scores = [result.metrics, *result.per_fold]
+    if result.example_ids:
+        console.print()
+        print_table(population_table(page.task, result), console)
+        for line in lacking_lines(result):
+            console.print(line, soft_wrap=True)
+    scores = [] if result.example_ids else [result.metrics, *result.per_fold]
     has_scores = any(value is not None for values in scores for value in values.values())
     for table in _metrics_tables(page.task, result, console.width) if has_scores else ():
         console.print()
         print_table(table, console)
-    for line in _reason_lines(result):
+    for line in _reason_lines(result) if not result.example_ids else ():
         console.print(line, soft_wrap=True)
     if result.fitted is not None:
         console.print()
@@ -181,7 +187,7 @@ def _metrics_tables(task: Task, result: EvaluationResult, width: int) -> Iterato
 
 def _metric_title(task: Task, name: str) -> str:
     if name in task.metric_names:
-        return f"{name} {arrow(task.direction(name))}"
+        return titled(name, task.direction(name))
     return one_line(name, _TITLE_WIDTH - GAP)
 
 
@@ -228,7 +234,7 @@ def _foot_lines(result: EvaluationResult) -> list[str]:
             f"usage: {result.usage.wall_s:.2f} s elapsed, {result.usage.cpu_s:.2f} s of processor"
             f"{memory}"
         )
-    if result.outcome in ("ok", "roundtrip"):  # the others end before it
+    if result.outcome in ("ok", "roundtrip") and not result.example_ids:  # others end before it
         lines.append(f"round trip: {'ok' if result.roundtrip_ok else 'not passed'}")
     if result.provenance is not None:
         lines.append("provenance:")

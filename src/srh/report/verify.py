@@ -89,7 +89,10 @@ def verify_trial(task: Task, trial: Trial) -> Verification:
         why = one_line(again.error or "", 400)
         return Verification(trial.name, "not verified", (f"srh itself failed: {why}",))
     verdict, details = judge(
-        record.result, again, tolerance=task.spec.tolerance, target=task.dataset.y
+        record.result,
+        again,
+        tolerance=task.spec.tolerance,
+        target=task.dataset.y if task.profile == "regression" else None,
     )
     sealed = verdict == "identical" and record.state == "unverified"
     if sealed:

@@ -1,0 +1,94 @@
+"""Whether an output is the same formula as the reference."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import msgspec
+
+import srh.engine
+from srh.errors import FormulaError
+from srh.metrics.builtin import bad_configuration, lacking
+from srh.metrics.evidence import EvaluatorContext, EvidenceBundle, Example
+from srh.metrics.score import Score
+from srh.metrics.spec import MetricSpec
+
+
+class EquivalenceParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings of `symbolic_equivalence`.
+
+    Attributes:
+        variables: Names of the columns that formulas may use.
+    """
+
+    variables: list[str]
+
+
+class Equivalence(Protocol):
+    """What the engine says about two formulas."""
+
+    @property
+    def verdict(self) -> str:
+        """``yes``, ``no`` or ``undecided``."""
+
+    @property
+    def decided_by(self) -> str:
+        """Which method decided."""
+
+    @property
+    def reason(self) -> str:
+        """Why, in words."""
+
+
+def symbolic_equivalence(
+    example: Example, context: EvaluatorContext, bundle: EvidenceBundle
+) -> Score:
+    """1 if output and reference are the same function of the variables, 0 if they are not.
+
+    Both are texts in the engine's grammar. What cannot be read (``bad_output``,
+    ``bad_reference``) and what the engine leaves open (``undecided``) has no value.
+    """
+    del bundle
+    variables = context.parameters.get("variables")
+    problem = _variables_problem(variables)
+    if variables is None or problem is not None:
+        return bad_configuration(context, str(problem))
+    lack = lacking(example, context)
+    if lack is not None:
+        return lack
+    formulas = []
+    for value, what in ((example.reference, "reference"), (example.output, "output")):
+        try:
+            if not isinstance(value, str):
+                raise FormulaError("it is no text")
+            formulas.append(srh.engine.parse(value, variables=variables))
+        except FormulaError as error:
+            message = f"the {what} is no formula: {error}"
+            return Score.non_evaluable(context.metric, f"bad_{what}", message)
+    found = _equivalent(*formulas)
+    if found is None:
+        message = "this version of the engine cannot tell whether formulas are the same"
+        return Score.blocked(context.metric, "no_equivalence", message)
+    if found.verdict not in ("yes", "no"):
+        message = f"the engine cannot tell whether they are the same: {found.reason}"
+        return Score.non_evaluable(context.metric, "undecided", message)
+    return Score.scored(context.metric, float(found.verdict == "yes"))
+
+
+def check_variables(spec: MetricSpec) -> dict[str, str]:
+    """Return what is wrong with the settings of `symbolic_equivalence`."""
+    problem = _variables_problem(spec.parameters.get("variables"))
+    return {} if problem is None else {"parameters.variables": problem}
+
+
+def _variables_problem(variables: object) -> str | None:
+    if not isinstance(variables, list) or not all(isinstance(name, str) for name in variables):
+        return "must be a list of names of columns"
+    return None if variables else "must name at least one column"
+
+
+def _equivalent(reference: Any, output: Any) -> Equivalence | None:
+    """Ask the engine whether two expressions are the same function; None: it does not say."""
+    decide = getattr(srh.engine, "equivalent", None)
+    found: Equivalence | None = None if decide is None else decide(reference, output)
+    return found
