@@ -19,13 +19,15 @@ from srh.context import (
     Partition,
     PartitionSpec,
     development_rows,
+    digest_data,
     holdout_problems,
     holdout_rows,
     load_dataset,
     make_partitions,
     partition_problems,
 )
-from srh.digest import digest_bytes, digest_file, digest_value
+from srh.context.manifest import MANIFEST
+from srh.digest import digest_bytes, digest_value
 from srh.errors import FormatError, SrhError, UsageError
 from srh.evaluator import DefaultEvaluator
 from srh.files import read_regular
@@ -46,7 +48,7 @@ class TaskData(DataSpec, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """``[data]``: where the data lie, and how their columns are to be read.
 
     Attributes:
-        path: The data file, relative to the task's folder and inside it.
+        path: The data file or ``context.data`` folder, relative to the task's folder and inside it.
     """
 
     path: str
@@ -137,7 +139,7 @@ class Task:
 
     @property
     def data_path(self) -> Path:
-        """The data file."""
+        """The data file, or ``context.data`` folder."""
         return self.folder / self.spec.data.path
 
     @property
@@ -163,8 +165,8 @@ class Task:
 
     @cached_property
     def data_digest(self) -> str:
-        """Digest of the data file."""
-        return digest_file(self.data_path)
+        """Digest of the data."""
+        return digest_data(self.data_path)
 
     @cached_property
     def dataset(self) -> Dataset:
@@ -329,10 +331,11 @@ def _consistency(task: Task) -> list[str]:
         )
         if path is not None and not _is_inside(path)
     ]
-    if _is_inside(spec.data.path) and not task.data_path.is_file():
+    if _is_inside(spec.data.path) and not _is_data(task.data_path):
         there = [entry.name for entry in task.folder.iterdir() if entry.name != TASK_FILE]
         hint = did_you_mean(spec.data.path, there)
-        problems.append(f"data.path: no file {spec.data.path!r} in {task.folder}{hint}")
+        what = f"no {MANIFEST} in" if task.data_path.is_dir() else "no file"
+        problems.append(f"data.path: {what} {spec.data.path!r} in {task.folder}{hint}")
     problems += [f"partitions.{problem}" for problem in partition_problems(spec.partitions)]
     if spec.holdout is not None:
         problems += [f"holdout.{problem}" for problem in holdout_problems(spec.holdout)]
@@ -361,6 +364,10 @@ def _consistency(task: Task) -> list[str]:
         problems.append(f"seed: must not be negative, not {spec.seed}")
     packages = [*spec.requires, *(["pandas"] if spec.frames else [])]
     return problems + _missing_packages(packages)
+
+
+def _is_data(path: Path) -> bool:
+    return path.is_file() or (path / MANIFEST).is_file()
 
 
 def _missing_packages(names: list[str]) -> list[str]:

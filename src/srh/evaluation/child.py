@@ -13,13 +13,12 @@ from pathlib import Path
 
 import msgspec
 
-from srh.context import load_dataset
+from srh.context import digest_data, load_dataset
 from srh.errors import HarnessError, SrhError
 from srh.evaluation.contestants import Contestants
 from srh.evaluation.formula_trial import FormulaContender
 from srh.evaluation.model_trial import ModelContender
 from srh.evaluation.protocol import EvaluationResult, Request, Usage, read_request
-from srh.evaluation.provenance import digest_data
 from srh.evaluation.scorer import TrialFailedError, score
 from srh.files import read_regular
 from srh.formats import pretty_json

@@ -42,7 +42,7 @@ class FormulaContender:
         """
         self._request = request
         self._context = AgentContext.from_dataset(dataset, args=SplitOptions(seed=request.seed))
-        self._features = dataset.features
+        self._features = dataset.formula_names
         self._per_fold: list[FitResult] = []
         try:
             text = source.decode("utf-8").rstrip()

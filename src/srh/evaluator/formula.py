@@ -72,7 +72,7 @@ def evaluate_formula(
         MetricError: The evaluator's metrics are no numbers.
         FitError: The parameters could not be determined.
     """
-    views = check_split(evaluator.split(context), evaluator)
+    views = check_split(evaluator.split(context), evaluator, context)
     evaluation = evaluate_on(f, y, views["train"], views["validation"], evaluator)
     return {"train": evaluation.train, "validation": evaluation.validation}
 
