@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from srh.context.data import Dataset, no_such_column, row_index
 from srh.context.split_options import SplitOptions
 from srh.errors import DataError, FormatError
 from srh.text import did_you_mean
+
+T = TypeVar("T")
 
 # What no split rests on.
 _BESIDE_THE_SPLIT = frozenset({"workspace", "variables"})
@@ -54,6 +56,7 @@ class AgentContext:
     """
 
     __slots__ = (
+        "_memo",
         "_rows",
         "_split",
         "args",
@@ -80,6 +83,7 @@ class AgentContext:
     workspace: Path | None
     _rows: NDArray[np.int64] | None
     _split: tuple[int, Mapping[str, AgentContext]] | None
+    _memo: tuple[int, dict[Hashable, Any]] | None
 
     def __init__(  # noqa: PLR0913 - a context is what it holds
         self,
@@ -218,8 +222,25 @@ class AgentContext:
         return self._derived(Columns(data), self.rows)
 
     def invalidate_split(self) -> None:
-        """Forget the two views; the next access splits again."""
+        """Forget the two views, and what was worked out once; the next access splits again."""
         self._split = None
+        self._memo = None
+
+    def once(self, key: Hashable, work_out: Callable[[AgentContext], T]) -> T:
+        """Return what is worked out once from this context, and kept as long as its views are.
+
+        Args:
+            key: Names it.
+            work_out: Called with this context, the first time.
+        """
+        changes = self.data.changes
+        if self._memo is None or self._memo[0] != changes:
+            self._memo = (changes, {})
+        known = self._memo[1]
+        if key not in known:
+            known[key] = work_out(self)
+        found: T = known[key]
+        return found
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in AgentContext.__slots__:
@@ -231,6 +252,7 @@ class AgentContext:
             value = Columns(value)
         if not name.startswith("_") and name not in _BESIDE_THE_SPLIT:
             object.__setattr__(self, "_split", None)
+            object.__setattr__(self, "_memo", None)
         object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
