@@ -11,7 +11,7 @@ import numpy as np
 
 from srh.context import AgentContext, Dataset, SplitOptions
 from srh.engine import Expression, FitResult, Symbol, parse
-from srh.errors import FormulaError
+from srh.errors import DataError, FormulaError
 from srh.evaluation.protocol import Estimate, Fitted, Request
 from srh.evaluation.scorer import (
     Answer,
@@ -21,7 +21,7 @@ from srh.evaluation.scorer import (
     require_same,
     target_scale,
 )
-from srh.evaluator import fit_equation
+from srh.evaluator import fit_equation, refuse_copies
 from srh.evaluator.utils import calc_complexity
 from srh.text import harmless
 
@@ -89,10 +89,12 @@ class FormulaContender:
             raise TrialFailedError("error", f"formula.txt: {harmless(str(error))}") from error
 
     def _fit(self, train: Rows) -> FitResult:
+        context = self._context.take(train)
         try:
-            return fit_equation(
-                self._formula, Symbol(self._context.target), self._context.take(train)
-            )
+            refuse_copies(self._formula, context)
+            return fit_equation(self._formula, Symbol(context.target), context)
+        except DataError as error:
+            raise TrialFailedError("error", f"formula.txt: {harmless(str(error))}") from error
         except FormulaError as error:
             message = f"the fit on the training rows failed: {harmless(str(error))}"
             raise TrialFailedError("error", message) from error

@@ -14,7 +14,7 @@ from srh.errors import DataError, FitError
 from srh.evaluator import utils
 from srh.evaluator.missing import number_of
 from srh.evaluator.utils.splitting import Rows
-from srh.metrics import DEFAULT_METRICS, Score, score_predictions
+from srh.metrics import DEFAULT_METRICS, Score, Target, score_predictions
 from srh.text import did_you_mean
 
 
@@ -120,12 +120,22 @@ def score_equation(
         ExpressionError: The formula cannot be evaluated on the data.
     """
     return score_predictions(
-        y.evaluate(context),
+        left_side(y, context),
         f.evaluate(context),
         names=names,
         n_parameters=f.count_parameters(),
         complexity=utils.calc_complexity(f),
     )
+
+
+def left_side(y: Expression, context: AgentContext) -> Target:
+    """Return what formulas are measured against, evaluated once as long as the data stay."""
+    return context.once(("left side", y), lambda whole: Target(y.evaluate(whole).ravel()))
+
+
+def left_shape(y: Expression, context: AgentContext) -> tuple[int, ...]:
+    """Return the shape of what formulas are measured against."""
+    return context.once(("left shape", y), lambda whole: y.evaluate(whole).shape)
 
 
 def plain_metrics(scores: Mapping[str, Score]) -> dict[str, float | int]:

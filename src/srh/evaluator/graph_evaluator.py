@@ -11,6 +11,8 @@ from srh.errors import DataError, MetricError
 from srh.evaluator import utils
 from srh.evaluator.default_evaluator import (
     DefaultEvaluator,
+    left_shape,
+    left_side,
     plain_metrics,
     split_rows,
 )
@@ -18,7 +20,7 @@ from srh.metrics import score_predictions
 
 
 class GraphEvaluator(DefaultEvaluator):
-    """Splits, fits and measures values per node ``(..., N)`` or per edge ``(..., E)``, ``(..., H)``.
+    """Splits, fits and measures values per node, ``(..., N)``, or edge, ``(..., E)``, ``(..., H)``.
 
     Samples are the first axis, those of one sample stay together. Relations, and what is the same
     in all samples, are shared by both views; the number of nodes and what follows which relation
@@ -58,11 +60,11 @@ class GraphEvaluator(DefaultEvaluator):
         Raises:
             MetricError: The two sides have shapes that do not fit.
         """
-        observed, predicted = y.evaluate(context), f.evaluate(context)
+        shape = left_shape(y, context)
         return plain_metrics(
             score_predictions(
-                observed.ravel(),
-                _spread(predicted, observed.shape).ravel(),
+                left_side(y, context),
+                _spread(f.evaluate(context), shape).ravel(),
                 n_parameters=f.count_parameters(),
                 complexity=utils.calc_complexity(f),
             )
@@ -79,7 +81,7 @@ def _has_no_samples(context: AgentContext) -> bool:
     relations = [context.data.shape(name)[0] for name in context.relation_names]
     if shape[0] not in (context.num_nodes, *relations):
         return False
-    # As many samples as nodes or edges: they are samples if an array of several axes has them first.
+    # As many as nodes or edges, yet samples if they are the first of several axes of an array.
     return not any(len(context.data.shape(name)) > 1 for name in context.aligned())
 
 

@@ -14,6 +14,7 @@ from srh.metrics.registry import (
 )
 from srh.metrics.score import Score, Status
 from srh.metrics.spec import Aggregation, Direction, MetricSpec
+from srh.metrics.target import Target
 
 __all__ = [
     "DEFAULT_METRICS",
@@ -25,6 +26,7 @@ __all__ = [
     "MetricSpec",
     "Score",
     "Status",
+    "Target",
     "aggregate",
     "check_specs",
     "direction_of",
