@@ -24,10 +24,13 @@ from srh.evaluator.eligibility import (
     unequal_names,
     why_no_candidate,
 )
+from srh.evaluator.graph_evaluator import GraphEvaluator
 from srh.evaluator.missing import Missing
 from srh.text import one_line
 
 Metrics = dict[str, float | int]
+
+_OWN = (DefaultEvaluator, GraphEvaluator)
 
 
 class Evaluator(Protocol):
@@ -231,6 +234,8 @@ def _views(context: AgentContext, evaluator: Evaluator | None) -> dict[str, Agen
 
 def _refuse_other(f: Expression, fitted: object, train: AgentContext, evaluator: Evaluator) -> None:
     """Refuse what an evaluator fitted, if it is not the candidate with its parameters bound."""
+    if evaluator in _OWN:
+        return  # they bind the parameters of what they are given
     problems = fitted_problems(f, fitted, train.target)
     if problems:
         kind = evaluator if isinstance(evaluator, type) else type(evaluator)
