@@ -211,7 +211,8 @@ class AgentContext:
             DataError: Not whole numbers, out of range, or see `aligned`.
         """
         index = row_index(rows, self.n_samples)
-        return self._derived(self.data.take(index, self.aligned()), self.rows[index])
+        rows = self.rows[index] if self.is_view else index
+        return self._derived(self.data.take(index, self.aligned()), rows)
 
     def with_data(self, data: Mapping[str, Any]) -> AgentContext:
         """Return a context of other arrays for the same samples, with columns added or changed.

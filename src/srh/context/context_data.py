@@ -215,12 +215,11 @@ def _load(
         problem = "must be a regular file, not a link or a folder" if there else "does not exist"
     else:
         try:
-            array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+            array: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
         except (OSError, ValueError, EOFError) as error:
-            objects = "allow_pickle" in str(error) or "Python object" in str(error)
             problem = (
                 "holds Python objects; store numbers or texts"
-                if objects
+                if "Python object" in str(error)
                 else f"cannot be read as .npy: {one_line(str(error))}"
             )
         else:
