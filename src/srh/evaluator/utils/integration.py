@@ -59,7 +59,7 @@ def integrate_ODE(  # noqa: N802, PLR0913
     state: str | Sequence[str] = "x",
     time: str = "t",
     around: Surroundings | None = None,
-    rtol: float = 1e-6,
+    rtol: float = 1e-8,
     atol: float | Mapping[str, float] | None = None,
     max_evaluations: int = MAX_EVALUATIONS,
 ) -> Trajectory:
@@ -161,7 +161,7 @@ class _Run:
                 )
         except _StoppedError as stopped:
             return whole, stopped.reason
-        reached = result.y.T
+        reached = np.reshape(result.y, (len(self._vector), -1)).T  # a bare list if it is empty
         whole[1 : len(reached)] = reached[1:]
         if result.success and np.isfinite(whole).all():
             return whole, None

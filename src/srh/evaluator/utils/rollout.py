@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from srh.context import AgentContext
-from srh.engine import Expression
-from srh.errors import DataError
+from srh.engine import Expression, GroupedParameter
+from srh.errors import DataError, ExpressionError
 from srh.evaluator.missing import Missing
 from srh.evaluator.utils.integration import MAX_EVALUATIONS, integrate_ODE
 from srh.evaluator.utils.rates import Surroundings, as_rates
@@ -36,14 +37,15 @@ def calc_trajectory_rollout_RMSE(  # noqa: N802
     *,
     trajectory: str | None = None,
     penalty: float | None = None,
-    rtol: float = 1e-6,
+    rtol: float = 1e-8,
     max_evaluations: int = MAX_EVALUATIONS,
 ) -> float:
     """Integrate ``d state / d time = f`` from the first row on; compare with all later rows.
 
     Args:
         f: The fitted rate of the one state; or one rate per state, by name or in their order, such
-            as ``{"x": parse("v"), "v": f}``.
+            as ``{"x": parse("v"), "v": f}``. A grouped parameter has the value of the one group to
+            which all rows of a trajectory belong.
         context: Data with the time, the states (one number per sample, or one per node) and what
             else the rates name: columns are interpolated linearly in time.
         time: Column of times.
@@ -75,13 +77,14 @@ def calc_trajectory_rollout_RMSE(  # noqa: N802
             _check_times(time, times[rows], rows, trajectory)
             observed = {name: values[rows] for name, values in states.items()}
             _check_states(observed, rows)
+            own = {name: _ungrouped(rate, context, rows) for name, rate in rates.items()}
             course = integrate_ODE(
-                rates,
+                own,
                 {name: values[0] for name, values in observed.items()},
                 times[rows],
                 state=names,
                 time=time,
-                around=_surroundings(context, rows, times, {time, *names}, rates),
+                around=_surroundings(context, rows, times, {time, *names}, own),
                 rtol=rtol,
                 atol={name: _scale(values) * 1e-3 * rtol for name, values in states.items()},
                 max_evaluations=max_evaluations,
@@ -118,13 +121,19 @@ def _numbers(context: AgentContext, name: str) -> Array:
     return np.asarray(values, np.float64)
 
 
+def _labels(context: AgentContext, name: str) -> NDArray[Any]:
+    if name not in context.data:
+        raise DataError(f"the data have no column {name!r}{did_you_mean(name, context.data)}")
+    if context.data.shape(name) != (context.n_samples,):
+        raise DataError(f"column {name!r} must hold one label per sample")
+    return context.data[name]
+
+
 def _trajectories(context: AgentContext, name: str | None) -> list[Rows]:
     if name is None:
         return [np.arange(context.n_samples)]
-    if name not in context.data:
-        raise DataError(f"the data have no column {name!r}{did_you_mean(name, context.data)}")
     by_label: dict[object, list[int]] = {}
-    for row, label in enumerate(context.data[name].tolist()):
+    for row, label in enumerate(_labels(context, name).tolist()):
         by_label.setdefault(label, []).append(row)
     return [np.array(rows) for rows in by_label.values()]
 
@@ -160,6 +169,27 @@ def _check_states(observed: Mapping[str, Array], rows: Rows) -> None:
         bad = np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
         if bad.size:
             raise _NoValueError("undefined_state", f"{name!r} is not finite in row {rows[bad[0]]}")
+
+
+def _ungrouped(rate: Expression, context: AgentContext, rows: Rows) -> Expression:
+    """Return a rate with each grouped parameter replaced by its value for these rows."""
+    values: dict[Expression | str, Expression | float] = {}
+    for node in rate.iter_preorder():
+        if not isinstance(node, GroupedParameter):
+            continue
+        labels = _labels(context, node.label)[rows].tolist()
+        value = node.values.get(labels[0], node.default)
+        if any(label != labels[0] for label in labels):
+            raise ExpressionError(
+                f"grouped parameter {node.name!r}: {node.label!r} changes along a trajectory; a "
+                "rate has one value at every time"
+            )
+        if value is None:
+            raise _NoValueError(
+                "no_group_value", f"{node.name!r} has no value for {node.label} = {labels[0]!r}"
+            )
+        values[node] = value
+    return rate.replace(values) if values else rate
 
 
 def _surroundings(
