@@ -101,7 +101,7 @@ class FormulaContender:
 
     def _evaluate(self, expression: Expression, rows: Rows) -> Values:
         try:
-            return expression.evaluate(self._context.take(rows).data)
+            return expression.evaluate(self._context.take(rows))
         except FormulaError as error:
             raise TrialFailedError("error", harmless(str(error))) from error
 

@@ -156,10 +156,12 @@ def _prepare(y: Expression, context: AgentContext) -> _Side:
     order = np.argsort(observed, kind="stable")
     ordered = observed[order]
     wanted = np.linspace(0, observed.size, min(_BANDS, observed.size) + 1).astype(np.intp)
-    # Equal left sides share a band.
-    edges = np.unique(
-        [0, *(np.searchsorted(ordered, ordered[edge]) for edge in wanted[1:-1]), observed.size]
-    )
+    inner = wanted[1:-1]
+    # Equal left sides share a band: a border moves to the nearer end of theirs.
+    before = np.searchsorted(ordered, ordered[inner], "left")
+    after = np.searchsorted(ordered, ordered[inner], "right")
+    borders = np.where(inner - before <= after - inner, before, after)
+    edges = np.unique([0, *borders, observed.size])
     names, columns = [], []
     for name in _comparable(context, shape):
         column = np.asarray(context.data[name], np.float64).ravel()[chosen]
