@@ -54,7 +54,7 @@ def parts(n: int, text: str) -> dict[str, Callable[[], object]]:
 
     class Known(DefaultEvaluator):
         @classmethod
-        def fit(cls, f: Expression, y: Expression, context: AgentContext) -> Expression:
+        def fit(cls, *_: object) -> Expression:
             return fitted
 
     return {
@@ -95,7 +95,7 @@ def show_integration() -> None:
     times = np.linspace(0, 20, 1000)
     rate, capacity = 0.9, 10.0
 
-    def system(t: float, x: np.ndarray) -> np.ndarray:
+    def system(_t: float, x: np.ndarray) -> np.ndarray:
         return rate * x * (1 - x / capacity)
 
     tolerance = {"rtol": 1e-8, "atol": 5e-12}

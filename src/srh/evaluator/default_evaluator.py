@@ -121,7 +121,7 @@ def score_equation(
     """
     return score_predictions(
         left_side(y, context),
-        f.evaluate(context),
+        right_side(f, context),
         names=names,
         n_parameters=f.count_parameters(),
         complexity=utils.calc_complexity(f),
@@ -131,6 +131,19 @@ def score_equation(
 def left_side(y: Expression, context: AgentContext) -> Target:
     """Return what formulas are measured against, evaluated once as long as the data stay."""
     return context.once(("left side", y), lambda whole: Target(y.evaluate(whole).ravel()))
+
+
+def right_side(f: Expression, context: AgentContext) -> NDArray[np.float64]:
+    """Return a formula's values; the latest ones are kept, for whoever asks next."""
+    kept = context.once("right side", _nothing_yet)
+    latest = kept.get("latest")
+    if latest is None or latest[0] != f:
+        latest = kept["latest"] = f, f.evaluate(context)
+    return latest[1]
+
+
+def _nothing_yet(_context: AgentContext) -> dict[str, tuple[Expression, NDArray[np.float64]]]:
+    return {}
 
 
 def left_shape(y: Expression, context: AgentContext) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from srh.context import AgentContext
 from srh.engine import Expression
-from srh.evaluator.default_evaluator import left_shape, left_side
+from srh.evaluator.default_evaluator import left_shape, left_side, right_side
 
 _BANDS = 5
 _WORST = 5
@@ -120,7 +120,7 @@ def diagnose(f: Expression, y: Expression, context: AgentContext) -> Diagnostics
         FormulaError: A side cannot be evaluated.
     """
     side = context.once(("diagnostics", y), lambda whole: _prepare(y, whole))
-    values = np.broadcast_to(f.evaluate(context), left_shape(y, context)).ravel()
+    values = np.broadcast_to(right_side(f, context), left_shape(y, context)).ravel()
     predicted = values[side.chosen]
     undefined = np.flatnonzero(~np.isfinite(predicted))
     if undefined.size:

@@ -14,6 +14,7 @@ from srh.evaluator.default_evaluator import (
     left_shape,
     left_side,
     plain_metrics,
+    right_side,
     split_rows,
 )
 from srh.metrics import score_predictions
@@ -64,7 +65,7 @@ class GraphEvaluator(DefaultEvaluator):
         return plain_metrics(
             score_predictions(
                 left_side(y, context),
-                _spread(f.evaluate(context), shape).ravel(),
+                _spread(right_side(f, context), shape).ravel(),
                 n_parameters=f.count_parameters(),
                 complexity=utils.calc_complexity(f),
             )
