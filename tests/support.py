@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 from srh.project import Project
@@ -23,3 +25,9 @@ def is_running(pid: int) -> bool:
     except FileNotFoundError:
         return False
     return status.rpartition(")")[2].split()[0] != "Z"
+
+
+def mounts_are_possible() -> bool:
+    """Tell whether this machine permits mounts of one's own."""
+    code = "import sys; from srh.sandbox.mounts import take_mounts; sys.exit(not take_mounts())"
+    return subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

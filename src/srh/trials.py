@@ -67,6 +67,11 @@ class TrialSource:
     files: Mapping[str, bytes]
     digest: str
 
+    @property
+    def size(self) -> int:
+        """Return how many bytes the files hold together."""
+        return sum(map(len, self.files.values()))
+
     def stage(self, folder: Path) -> None:
         """Write the copy into a new ``folder``: what was digested is what is evaluated."""
         folder.mkdir(mode=0o700)

@@ -316,7 +316,7 @@ def test_a_superscript_that_may_be_part_of_a_column_is_refused():
         ("x % 2", "remainder"),
         ("x == 2", "comparison"),
         ("x < 2", "not part"),
-        ("x[0]", "square brackets"),
+        ("x[0]", "an index must be a name"),
         ("x!", "factorial"),
         ("x @ y", "matrix"),
         ("x; y", "one formula"),

@@ -137,12 +137,12 @@ def test_what_stays_in_the_temporary_folder_is_seen(tmp_path):
 
 def test_what_stays_mounted_is_seen(tmp_path):
     code = (
-        "import sys; from pathlib import Path\n"
+        "import os, sys; from pathlib import Path\n"
         f"from {take_mounts.__module__} import mount_scratch, take_mounts\n"
         "from srh.evaluation.conformance.driver import left_mounts\n"
         "if not take_mounts(): sys.exit('no mounts')\n"
         "folder = Path(sys.argv[1]); print(left_mounts(str(folder)))\n"
-        f"{mount_scratch.__name__}(folder, 1); print(left_mounts(str(folder)))\n"
+        f"{mount_scratch.__name__}(os.open(folder, 0), 1); print(left_mounts(str(folder)))\n"
     )
     ended = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False

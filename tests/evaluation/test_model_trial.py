@@ -14,7 +14,7 @@ import pytest
 
 from srh.context import DataSpec, digest_data
 from srh.evaluation import evaluate_trial
-from srh.evaluation.model_trial import until_start
+from srh.evaluation.model_trial import step
 from srh.evaluation.protocol import Request
 from srh.evaluation.runner import run_request
 from srh.sandbox.limits import Limits
@@ -441,8 +441,32 @@ def test_a_task_may_deliver_frames_with_names_and_categories(tmp_path):
     assert "column 'site' holds text labels" in plain.error
 
 
-def test_processes_start_at_few_moments_whatever_came_before():
-    elapsed = np.concatenate([np.geomspace(0.01, 600, 5000), np.linspace(0.01, 600, 5000)])
-    waits = np.array([until_start(seconds) for seconds in elapsed])
-    assert len(np.unique(np.round(elapsed + waits, 6))) < 64
-    assert np.all((waits >= 0) & (waits <= 0.25 * elapsed + 1e-9))
+def test_folds_start_in_steps_of_few_lengths():
+    paces = np.concatenate([np.geomspace(0.001, 600, 5000), np.linspace(0.01, 600, 5000)])
+    steps = np.array([step(pace) for pace in paces])
+    assert len(np.unique(np.round(steps, 6))) < 64
+    assert np.all((steps >= paces) & (steps <= np.maximum(0.01, 1.25 * paces) + 1e-9))
+
+
+def test_many_folds_take_time_in_proportion(noise):
+    pairs = [[row, row + 1] for row in range(0, 60, 2)]
+    folds = [([row for row in range(60) if row not in pair], pair) for pair in pairs]
+    result = evaluate(noise, MEAN, partitions=folds)
+    assert result.outcome == "ok", result.error
+
+
+def test_a_source_does_not_count_as_written(noise):
+    notes = "x" * (3 << 20)
+    limits = Limits(cpu_s=10, memory_mb=500, disk_mb=1)
+    result = evaluate(noise, MEAN, limits=limits, files={"helpers.py": f'TEXT = "{notes}"'})
+    assert result.outcome == "ok", result.error
+
+
+def test_errors_of_what_was_saved_are_the_same_in_every_run(noise):
+    source = changed(
+        'np.save(folder / "mean.npy", self.mean)',
+        'folder.rmdir(); folder.write_text("x")',
+    )
+    errors = {evaluate(noise, source).error for _ in range(2)}
+    assert len(errors) == 1
+    assert "what the model saved cannot be read" in errors.pop()

@@ -79,6 +79,8 @@ def test_nothing_is_left_in_the_trial_folder_or_the_temporary_one(project, tempo
         ("log(x - 5)", "error", "the fit on the training rows failed: the formula is undefined"),
         ("sqrt(x - 4.9)", "bad_result", "not a finite number in 20 of 20 validation rows"),
         ("__import__('os').system('true')", "error", "formula.txt: "),
+        ("param('a')*(x[i] - mean[k](x[k]))", "error", "each row of this task stands alone"),
+        ("param('a')*delay(x, 1)", "error", "each row of this task stands alone"),
     ],
 )
 def test_a_bad_formula_is_a_failed_trial_with_its_reason(project, formula, outcome, message):

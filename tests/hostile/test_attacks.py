@@ -10,8 +10,9 @@
 
 What an attack asks of its surroundings: ``unread`` puts back the dates at which files of NumPy were
 last read, so that reading them leaves a trace; ``in_memory`` lays temporary files into a file
-system in memory; ``evaluations`` says how many there are, of which the last counts. One that wins
-so far says why in ``open``: its test fails until it is closed.
+system in memory; ``evaluations`` says how many there are, of which the last counts; ``needs`` names
+what holds it off and is not to be had everywhere. One that wins so far says why in ``open``: its
+test fails until it is closed.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ import numpy as np
 import pytest
 
 from srh.evaluation import evaluate_trial
+from srh.evaluation.nurseries import close_all
 from srh.files import remove_tree
 from srh.sandbox.limits import Limits
 from srh.vault import seal
+from support import mounts_are_possible
 
 HERE = Path(__file__).parent
 ROWS = 60
@@ -59,25 +62,44 @@ def every_attack(*, control=False):
     return attacks
 
 
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory):
+    """Where attacks take place; for its `temporary` the template of contestants is prepared."""
+    close_all()
+    ground = tmp_path_factory.mktemp("ground").resolve()
+    (ground / "temporary").mkdir()
+    yield ground
+    close_all()
+
+
 @pytest.fixture
-def place(request, tmp_path, monkeypatch, vault):
+def place(request, ground, monkeypatch):
     """A project folder, a key worth stealing, and a folder for temporary files beside it."""
-    for name in ("temporary", "project/tasks/noise", "project/trials/noise"):
-        (tmp_path / name).mkdir(parents=True)
+    for name in ("project/tasks/noise", "project/trials/noise"):
+        (ground / name).mkdir(parents=True)
     name = request.node.callspec.params["name"]
-    temporary = tmp_path / "temporary"
+    temporary = ground / "temporary"
     if EXPECTED[name].get("in_memory"):
-        temporary.rmdir()
-        temporary.symlink_to(tempfile.mkdtemp(prefix="srh-hostile-", dir="/dev/shm"))
-    monkeypatch.setenv("TMPDIR", str(temporary.resolve()))
+        temporary = Path(tempfile.mkdtemp(prefix="srh-hostile-", dir="/dev/shm"))
+    monkeypatch.setenv("TMPDIR", str(temporary))
     monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setenv("XDG_DATA_HOME", str(ground / "xdg"))
     seal({})
-    yield tmp_path
+    yield ground
     for shared in ("/tmp", "/var/tmp", "/dev/shm"):  # noqa: S108
         for left in Path(shared).glob("srh-hostile-*"):
-            remove_tree(left) if left.is_dir() else left.unlink()
+            remove(left)
     # pytest keeps folders for three more runs, and cannot remove what some attacks leave in them.
-    remove_tree(tmp_path)
+    for left in (*ground.iterdir(), *(ground / "temporary").iterdir()):
+        if left.name != "temporary":
+            remove(left)
+
+
+def remove(path):
+    if path.is_dir() and not path.is_symlink():
+        remove_tree(path)
+    else:
+        path.unlink()
 
 
 def test_there_are_attacks_enough():
@@ -87,15 +109,19 @@ def test_there_are_attacks_enough():
 @pytest.mark.parametrize("name", every_attack())
 def test_no_attack_earns_a_score(place, name):
     expected = EXPECTED[name]
+    if expected.get("needs") == "mounts" and not mounts_are_possible():
+        pytest.skip("this machine does not permit mounts of one's own")
     result = evaluate(place, name, limits=expected.get("limits", {}))
     r2 = result.metrics["r2"]
     assert r2 is None or r2 < BOUND, f"the attack won: {r2}"
     accepted = expected["outcome"]
     accepted = accepted if isinstance(accepted, list) else [accepted]
     assert result.outcome in accepted, (result.outcome, result.error)
-    assert expected.get("reason", "") in (result.error or ""), result.error
+    reasons = expected.get("reason", "")
+    reasons = reasons if isinstance(reasons, list) else [reasons]
+    assert any(reason in (result.error or "") for reason in reasons), result.error
     assert (result.status == "ok") == (r2 is not None)
-    assert list((place / "temporary").iterdir()) == []
+    assert list(Path(tempfile.gettempdir()).iterdir()) == []
     if "longest_s" in expected:
         assert result.usage.wall_s < expected["longest_s"]
 
@@ -178,7 +204,7 @@ def make_folds(name):
 
 def score_naively(place, name, control):
     """Return the r2 that is read from the naive scorer, or None, and what it complains of."""
-    folder = place / ("temporary/naive" if EXPECTED[name].get("in_memory") else "naive")
+    folder = Path(os.environ["TMPDIR"] if EXPECTED[name].get("in_memory") else place) / "naive"
     folder.mkdir()
     trial, data, folds = lay_out(place, name), make_data(place, name), make_folds(name)
     options = control.get("options", [])

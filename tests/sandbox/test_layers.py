@@ -95,3 +95,28 @@ def test_prepared_grants_reach_no_further_than_others(nursery, locked, withheld)
         ended.stdout.decode()
         == str(expected).replace("'", '"').replace("True", "true").replace("False", "false") + "\n"
     )
+
+
+def test_a_folder_in_the_place_of_the_prepared_one_is_not_taken_for_it(nursery):
+    made, base = nursery
+    base.rename(base.with_name("before"))
+    (base / "own/trial").mkdir(parents=True)
+    (base / "own/scratch").mkdir()
+    (base / "own/trial/model.py").write_text("x")
+    code = """
+        from pathlib import Path
+        from srh.sandbox.limits import Limits
+        from srh.sandbox.lockdown import Confinement, lock_down
+
+        own, scratch = Path("own/trial").absolute(), Path("own/scratch").absolute()
+        lock_down(Confinement(read=(own,), scratch=scratch, limits=Limits()))
+        (scratch / "new").write_text((own / "model.py").read_text())
+    """
+    order = Order(
+        entry="builtins:exec",
+        arguments=(textwrap.dedent(code), {}),
+        cwd=base,
+        environment=clean_environment(),
+    )
+    ended = supervise(made, order, Limits())
+    assert ended.returncode == 0, ended.stderr.decode()

@@ -58,7 +58,8 @@ def describe(error: BaseException, folder: Path, scratch: Path) -> tuple[str, st
         scratch: The writable folder, whose name differs from run to run.
     """
     kind = "error"
-    if isinstance(error, MemoryError):
+    out_of_memory = isinstance(error, OSError) and error.errno == errno.ENOMEM
+    if out_of_memory or isinstance(error, MemoryError):
         kind = "memory"
     elif isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         kind = "disk_limit"

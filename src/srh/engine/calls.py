@@ -33,6 +33,9 @@ class Source(Protocol):
     def column(self, token: Token) -> Symbol:
         """Return the column that a name stands for."""
 
+    def relation(self, token: Token) -> str:
+        """Return the name of the relation that a token names."""
+
     def number(self, token: Token) -> int | float:
         """Return a number token's value."""
 
@@ -44,7 +47,7 @@ def read_param(source: Source) -> Parameter:
         ParseError: They are written wrongly.
         ExpressionError: The name or value is unusable.
     """
-    given = _read_arguments(source, "param", {"name": _text, "value": _number_or_none})
+    given = read_arguments(source, "param", {"name": _text, "value": _number_or_none})
     if "name" not in given:
         raise source.error("param needs a name in quotes: param('a')", source.before)
     return Parameter(given["name"], given.get("value"))
@@ -58,7 +61,7 @@ def read_grouped_param(source: Source) -> GroupedParameter:
         ExpressionError: A name, label or value is unusable.
     """
     readers = {"label": _label, "name": _text, "value": _table, "default": _number_or_none}
-    given = _read_arguments(source, "grouped_param", readers)
+    given = read_arguments(source, "grouped_param", readers)
     if "label" not in given or "name" not in given:
         raise source.error(
             "grouped_param needs a column and a name: grouped_param(site, name='k')", source.before
@@ -66,7 +69,7 @@ def read_grouped_param(source: Source) -> GroupedParameter:
     return GroupedParameter(given["label"], given["name"], given.get("value"), given.get("default"))
 
 
-def _read_arguments(
+def read_arguments(
     source: Source, call: str, readers: Mapping[str, Callable[[Source, Token, str], Any]]
 ) -> dict[str, Any]:
     """Read arguments up to and with ``)``, by position or keyword, as Python would bind them."""

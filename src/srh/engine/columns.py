@@ -43,6 +43,16 @@ class Table:
     shape: tuple[int, ...]
     n_rows: int
 
+    @property
+    def history(self) -> float:
+        """Time that the data span, where formulas look back."""
+        return 0.0
+
+    @property
+    def sample_of_rows(self) -> NDArray[np.intp] | None:
+        """Number of each row's sample, where rows of one sample can only be computed together."""
+        return None
+
     def rows(self, rows: slice | NDArray[Any]) -> Table:
         """Return some of the rows, in the index's shape; the groups keep all labels."""
         values = {name: column[rows] for name, column in self.values.items()}
@@ -51,12 +61,13 @@ class Table:
         return Table(values, groups, shape, int(np.prod(shape)))
 
 
-def read_table(expression: Expression, data: Any) -> Table:
+def read_table(expression: Expression, data: Any, num_nodes: int | None = None) -> Table:
     """Take the columns that an expression uses out of data.
 
     Args:
         expression: Decides which columns are read, and which of them hold group labels.
         data: A mapping from column name to array-like, or an object whose ``data`` is one.
+        num_nodes: Of structured data, where a formula without columns is one value per node.
 
     Returns:
         The columns, broadcast to one shape and made flat.
@@ -70,7 +81,7 @@ def read_table(expression: Expression, data: Any) -> Table:
     spelling = normalise_columns(columns)
     missing = [name for name in expression.variables if name not in spelling]
     if missing:
-        raise MissingVariableError(_missing_message(missing, spelling))
+        raise MissingVariableError(missing_message(missing, spelling))
     numeric = list(
         dict.fromkeys(n.name for n in expression.iter_preorder() if isinstance(n, Symbol))
     )
@@ -81,7 +92,7 @@ def read_table(expression: Expression, data: Any) -> Table:
     )
     values = {name: as_numbers(columns[spelling[name]], name) for name in numeric}
     raw = {name: np.asarray(columns[spelling[name]]) for name in labels}
-    shape = _common_shape({**raw, **values} or {name: np.asarray(c) for name, c in columns.items()})
+    shape = _common_shape({**raw, **values} or _shaping(columns, data, num_nodes))
     flat = {
         name: np.ascontiguousarray(np.broadcast_to(column, shape)).reshape(-1)
         for name, column in values.items()
@@ -164,6 +175,22 @@ def _plain(item: Any, name: str) -> Label:
         raise ExpressionError(f"column {name!r}: {error}") from error
 
 
+def _shaping(
+    columns: Mapping[str, Any], data: Any, num_nodes: int | None
+) -> dict[str, NDArray[Any]]:
+    """Return the columns whose shape a formula without columns takes on."""
+    arrays = {name: np.asarray(column) for name, column in columns.items()}
+    nodes = getattr(data, "num_nodes", None) if num_nodes is None else num_nodes
+    if nodes is None:
+        return arrays
+    relations = getattr(data, "relation_names", ())
+    return {
+        name: array
+        for name, array in arrays.items()
+        if name not in relations and array.shape[-1:] == (nodes,)
+    }
+
+
 def _common_shape(columns: Mapping[str, NDArray[Any]]) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*(column.shape for column in columns.values()))
@@ -172,6 +199,7 @@ def _common_shape(columns: Mapping[str, NDArray[Any]]) -> tuple[int, ...]:
         raise ExpressionError(f"the columns have different shapes: {one_line(shapes)}") from error
 
 
-def _missing_message(missing: list[str], known: Mapping[str, str]) -> str:
+def missing_message(missing: list[str], known: Mapping[str, str]) -> str:
+    """Name the columns that data do not have, each with the nearest that they have."""
     named = ", ".join(f"{name!r}{did_you_mean(name, known)}" for name in missing)
     return f"the data have no column {named}; they have: {one_line(', '.join(known), 200)}"

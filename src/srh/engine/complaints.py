@@ -33,14 +33,16 @@ _INSTEAD = {
     "atanh": "log((1 + x)/(1 - x))/2",
     "arctanh": "log((1 + x)/(1 - x))/2",
 }
+_INSTEAD |= {op: f"{op}[j](A[i, j], x[j])" for op in ("sum", "mean", "prod")}
 _FOREIGN = {
     "//": "there is no floor division; write / for a quotient",
     ":=": "an assignment is not part of a formula",
     "==": "a comparison is not part of a formula",
     "%": "there is no remainder operator",
     "=": "an equation is not a formula; write only its right hand side",
-    "[": "square brackets are not part of the language; a data column is written by its name",
-    "]": "square brackets are not part of the language; a data column is written by its name",
+    "[": "square brackets can only stand behind a column, as x[i], or behind sum, mean, prod, max "
+    "and min",
+    "]": "this square bracket was never opened",
     "{": "braces can only stand in grouped_param",
     "}": "braces can only stand in grouped_param",
     "@": "there is no matrix product",
@@ -146,12 +148,22 @@ def not_a_function(name: str, text: str, columns: Collection[str] | None) -> str
     return f"unknown function {shown(text)}{hint}{character_names(text)}{product}"
 
 
+def no_body(op: str) -> str:
+    """Describe a reduction without anything to reduce."""
+    return (
+        f"{op} is a reduction, write {op}[j](A[i, j], x[j]); a column of that name is written "
+        f"`{op}`[j]"
+    )
+
+
 def wrong_count(name: str, count: int) -> str:
     """Describe a call with too few or too many arguments."""
     arity = OPERATORS[name].arity
     needs = f"{name} takes {plural(arity, 'argument')}, not {count}"
     if name in {"min", "max"} and count > 2:
         return f"{needs}; write {name}(x, {name}(y, z))"
+    if name in {"min", "max"} and count == 1:
+        return f"{needs}; over a relation write {name}[j](A[i, j], x[j])"
     if name == "log" and count == 2:
         return f"{needs}; for another base write log(x)/log(base)"
     return needs

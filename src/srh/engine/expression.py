@@ -85,6 +85,13 @@ class Expression(Tree):
         return tuple(names)
 
     @property
+    def relations(self) -> tuple[str, ...]:
+        """Names of the relations used, in order of first appearance."""
+        from srh.engine.indexed import relations_of
+
+        return relations_of(self)
+
+    @property
     def parameters(self) -> tuple[Parameter | GroupedParameter, ...]:
         """The parameters, each name once, in order of first appearance.
 
@@ -175,11 +182,11 @@ class Expression(Tree):
 
         return to_numpy_source(self, name)
 
-    def evaluate(self, data: Any) -> NDArray[np.float64]:
+    def evaluate(self, data: Any, **options: Any) -> NDArray[np.float64]:
         """Compute the expression on data, see ``engine.program.evaluate``."""
         from srh.engine.program import evaluate
 
-        return evaluate(self, data)
+        return evaluate(self, data, **options)
 
     def fit(self, target: ArrayLike | Expression, data: Any, **options: Any) -> FitResult:
         """Fit the parameters to a target, see ``engine.fit.fit``."""

@@ -25,15 +25,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from srh.engine.columns import Table, as_numbers, read_table
 from srh.engine.expression import Expression
+from srh.engine.indexed import is_structured
 from srh.engine.layout import Leaf
 from srh.engine.objective import Objective
-from srh.engine.parameters import GroupedParameter, Parameter
-from srh.engine.program import compile_program, evaluate
+from srh.engine.parameters import GroupedParameter, Parameter, no_such_bound
+from srh.engine.program import Program, compile_program, evaluate
 from srh.engine.result import FitResult, conclude, some_rows
 from srh.engine.search import Found, Search, exact_cost
 from srh.engine.structure import linear_parameters
 from srh.errors import ExpressionError, FitError
-from srh.text import did_you_mean
 
 Array = NDArray[np.float64]
 Bounds = Mapping[str, tuple[float | None, float | None]]
@@ -42,7 +42,7 @@ DEFAULT_BUDGET = 10_000
 """Evaluations of a formula, on however many rows, that one fit may use."""
 
 
-def fit(
+def fit(  # noqa: PLR0913
     expression: Expression,
     target: ArrayLike | Expression,
     data: Any,
@@ -51,18 +51,25 @@ def fit(
     budget: int = DEFAULT_BUDGET,
     weights: ArrayLike | None = None,
     bounds: Bounds | None = None,
+    relations: Mapping[str, Any] | None = None,
+    num_nodes: int | None = None,
+    time: ArrayLike | str | None = None,
 ) -> FitResult:
     """Fit the parameters of a formula to a target.
 
     Args:
         expression: The formula. Values that its parameters have are one of the starts.
         target: One number per row, or an expression that is evaluated on the data.
-        data: Mapping from column name to array, or an object with one as ``data``.
+        data: Mapping from column name to array, or an object with one as ``data``; see ``evaluate``
+            for it and for ``relations``, ``num_nodes`` and ``time``.
         seed: Of the starts; the same seed gives the same result to the last bit.
         budget: Most evaluations of the formula. The default lets a hopeless fit on 1,000 rows
             take some seconds.
         weights: Non-negative weight of each row's squared residual; rows of weight 0 are left out.
         bounds: By parameter name ``(lowest, highest)``, None where there is none.
+        relations: Integer tables by name, target first.
+        num_nodes: Number of nodes, where no column tells it.
+        time: For delays, the times of the data's first axis or the name of their column.
 
     Returns:
         The result. A fit that did not work is a result with ``success`` False.
@@ -73,15 +80,50 @@ def fit(
             every row.
         MissingVariableError: The data lack a column.
     """
+    structure: dict[str, Any] = {"relations": relations, "num_nodes": num_nodes, "time": time}
+    values = (
+        evaluate(target, data, **structure)
+        if isinstance(target, Expression)
+        else as_numbers(target, "target")
+    )
+    if is_structured(expression):
+        from srh.engine.structured_data import read_source
+        from srh.engine.structured_fit import read_problem
+
+        problem = read_problem(expression, read_source(data, **structure), values.shape)
+        result = _fit(
+            problem.expression,
+            problem.program,
+            problem.table,
+            values,
+            weights,
+            problem.bounds(bounds),
+            budget,
+            seed,
+        )
+        return problem.in_own_terms(result)
     table = read_table(expression, data)
-    observed = _read_target(target, data, table)
+    program = compile_program(expression)
+    return _fit(expression, program, table, values, weights, bounds, budget, seed)
+
+
+def _fit(
+    expression: Expression,
+    program: Program,
+    table: Table,
+    target: Array,
+    weights: ArrayLike | None,
+    bounds: Bounds | None,
+    budget: int,
+    seed: int,
+) -> FitResult:
+    observed = _read_target(target, table)
     weight = _read_weights(weights, table)
     used = np.arange(table.n_rows) if weight is None else np.flatnonzero(weight > 0)
     _check_rows(observed, used)
     rows = table if len(used) == table.n_rows else table.rows(used)
     leaves = _layout(expression, rows)
     lower, upper = _read_bounds(bounds, leaves)
-    program = compile_program(expression)
     bounded = sum(
         1 << k
         for k, leaf in enumerate(leaves)
@@ -96,13 +138,12 @@ def fit(
         return conclude(expression, objective, found, lower, upper, used)
 
 
-def _read_target(target: ArrayLike | Expression, data: Any, table: Table) -> Array:
-    if isinstance(target, Expression):
-        values = evaluate(target, data)
-    else:
-        values = as_numbers(target, "target")
+def _read_target(values: Array, table: Table) -> Array:
     if values.size != table.n_rows:
-        raise ExpressionError(f"the target has {values.size} values, the data {table.n_rows} rows")
+        raise ExpressionError(
+            f"the target has {values.size} values, the data {table.n_rows} rows"
+            + (f" {table.shape}" if len(table.shape) > 1 else "")
+        )
     return np.ascontiguousarray(values).reshape(-1)
 
 
@@ -152,10 +193,7 @@ def _read_bounds(bounds: Bounds | None, leaves: list[Leaf]) -> tuple[Array, Arra
     by_name = {leaf.name: leaf for leaf in leaves}
     for name, (lowest, highest) in (bounds or {}).items():
         if name not in by_name:
-            hint = did_you_mean(name, by_name)
-            raise ExpressionError(
-                f"bounds for {name!r}, which is no parameter of the formula{hint}"
-            )
+            raise ExpressionError(no_such_bound(name, by_name))
         low = -np.inf if lowest is None else float(lowest)
         high = np.inf if highest is None else float(highest)
         if not low <= high:

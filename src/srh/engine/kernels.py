@@ -39,6 +39,14 @@ KERNELS: Mapping[str, Kernel] = {
 }
 
 
+PASSING = frozenset({"take", "pick", "sum of rows", "mean of rows"})
+"""Kernels of structured formulas that pass on sums and factors as they are."""
+
+
+REDUCING = frozenset({"prod of rows", "max of rows", "min of rows"})
+"""The other kernels of structured formulas that reduce rows."""
+
+
 def _cube(x: Any, out: Any = None) -> Any:
     return np.multiply(np.multiply(x, x, out=out), x, out=out)
 

@@ -5,9 +5,20 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Iterable
 from fractions import Fraction
 
 from srh.engine.expression import Binary, Expression, Function, Number, Symbol, Unary
+from srh.engine.indexed import (
+    Aggregate,
+    Delay,
+    Gather,
+    Incidence,
+    Indexed,
+    Reduction,
+    RelationField,
+    RelationLift,
+)
 from srh.engine.parameters import GroupedParameter, Parameter
 from srh.engine.render import ATOM, PRECEDENCE, PRODUCT, SIGN, SUM
 from srh.errors import ExpressionError
@@ -24,6 +35,13 @@ _GREEK = frozenset({
     "tau", "upsilon", "phi", "chi", "psi", "omega",
 })
 # fmt: on
+_REDUCERS = {
+    "sum": r"\sum",
+    "prod": r"\prod",
+    "max": r"\max",
+    "min": r"\min",
+    "mean": r"\operatorname*{mean}",
+}
 _CONSTANT_LATEX = {math.pi: r"\pi", math.e: r"\mathrm{e}"}
 
 
@@ -57,7 +75,44 @@ def _latex_pieces(node: Expression) -> list[Expression | str]:
         for index, text in enumerate(re.split(r"\{(\d)\}", node.operator.latex)):
             pieces.append(node.args[int(text)] if index % 2 else _unescape(text))
         return pieces
+    if node.operands:
+        return _latex_structured(node)
     return [_latex_leaf(node)]
+
+
+def _latex_structured(node: Expression) -> list[Expression | str]:
+    if isinstance(node, Indexed):
+        return ["{", node.base, f"}}_{{{_latex_indices(node.names)}}}"]
+    if isinstance(node, Reduction):
+        over = _latex_indices([index.name for index in node.over])
+        if node.incidence is not None:
+            over += rf":\,{_latex_incidence(node.incidence)}"
+        return [rf"{_REDUCERS[node.op]}_{{{over}}} ", *_latex_held(node.body, PRODUCT)]
+    if isinstance(node, Gather):
+        return [r"\left[", node.body, rf"\right]_{{{_latex_incidence(node.incidence)}}}"]
+    if isinstance(node, Aggregate):
+        return [rf"\sum_{{{_latex_name(node.relation)}}} ", *_latex_held(node.body, PRODUCT)]
+    if isinstance(node, RelationLift):
+        position = "" if node.position is None else f"_{{{node.position}}}"
+        name = rf"\operatorname{{{node.role}}}{position}"
+        return [rf"{name}\left(", node.operand, r"\right)"]
+    if isinstance(node, Delay):
+        return [
+            r"\left.",
+            *_latex_held(node.operand, PRODUCT),
+            r"\right|_{t - ",
+            *_latex_held(node.lag, PRODUCT),
+            "}",
+        ]
+    raise ExpressionError(f"{type(node).__name__} has no LaTeX form")
+
+
+def _latex_indices(names: Iterable[str]) -> str:
+    return ", ".join(map(_latex_name, names))
+
+
+def _latex_incidence(incidence: Incidence) -> str:
+    return rf"({_latex_indices(incidence.names)}) \in {_latex_name(incidence.relation)}"
 
 
 def _unescape(template: str) -> str:
@@ -85,7 +140,9 @@ def _latex_precedence(node: Expression) -> int:
         return SIGN + 1 if node.op == "/" else PRECEDENCE[node.op]
     if isinstance(node, Unary):
         return PRODUCT
-    text = _latex_leaf(node) if not isinstance(node, Function) else ""
+    if isinstance(node, Reduction | Aggregate):
+        return PRODUCT
+    text = "" if node.operands else _latex_leaf(node)
     if text.startswith("-"):
         return PRODUCT
     if text.startswith(r"\frac"):
@@ -102,6 +159,8 @@ def _latex_leaf(node: Expression) -> str:
         return _latex_name(node.name) if node.value is None else _latex_number(node.value)
     if isinstance(node, GroupedParameter):
         return f"{{{_latex_name(node.name)}}}_{{{_latex_name(node.label)}}}"
+    if isinstance(node, RelationField):
+        return _latex_name(node.name)
     raise ExpressionError(f"{type(node).__name__} has no LaTeX form")
 
 

@@ -32,7 +32,12 @@ NAME_PATTERN = rf"(?!\d)[^\W{SUPERSCRIPTS}](?:[^\W{SUPERSCRIPTS}]|[\u0300-\u036f
 CONSTANTS: Mapping[str, float] = MappingProxyType({"pi": math.pi, "e": math.e})
 """Names that stand for a number unless the data have a column of that name."""
 
-CALLS = frozenset({"param", "grouped_param"})
+CALLS = frozenset({"param", "grouped_param", "RelationField"})
+REDUCERS = ("sum", "mean", "prod", "max", "min")
+"""What stands before an index in brackets: ``sum[j](...)``."""
+
+STRUCTURE_CALLS = frozenset({"delay", "gather", "aggr", "targ", "sour"})
+"""Calls on structured data. Not followed by ``(`` such a name is a column like any other."""
 NOT_FINITE = frozenset({"nan", "NaN", "inf", "Inf", "infinity", "Infinity"})
 RESERVED = frozenset(CONSTANTS) | FUNCTIONS | frozenset(ALIASES) | CALLS | NOT_FINITE
 """Names that do not mean a column when they stand alone and the columns are not known."""

@@ -21,10 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from srh.engine.columns import Table
-from srh.engine.frame import Frame
 from srh.engine.layout import ArrowLayout, Leaf
 from srh.engine.leastsquares import Basis, batch_costs, solve
-from srh.engine.program import BLOCK_ROWS, Program
+from srh.engine.program import Program
 from srh.engine.structure import bits
 
 Array = NDArray[np.float64]
@@ -95,13 +94,7 @@ class Objective:
         self._scale = _near_one(np.max(np.abs(target), initial=0.0))
         self.factor = np.ones(len(target)) if self._roots is None else self._roots
         self.factor = self.factor * self._scale
-        self._frames = [
-            (
-                slice(start, start + BLOCK_ROWS),
-                Frame(program, table.rows(slice(start, start + BLOCK_ROWS))),
-            )
-            for start in range(0, table.n_rows, BLOCK_ROWS)
-        ]
+        self._frames = program.frames(table)
         self._codes = [table.groups[leaf.label][1] if leaf.label else None for leaf in leaves]
         self._plan_linear()
         self.free_slots = np.array(

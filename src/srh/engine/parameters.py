@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from srh.engine.expression import Expression, ParameterValue, Symbol
 from srh.engine.names import normalise_name
 from srh.engine.scalars import Label, finite, plain_label
-from srh.errors import ExpressionError
+from srh.errors import ExpressionError, UnboundParameterError
 from srh.text import did_you_mean
 
 _set = object.__setattr__
@@ -207,6 +207,34 @@ def bind_parameters(expression: Expression, mapping: Mapping[str, ParameterValue
         return node
 
     return expression.rebuild(visit)
+
+
+def require_bound(leaves: Iterable[AnyParameter]) -> None:
+    """Refuse to evaluate with parameters that have no value.
+
+    Raises:
+        UnboundParameterError: Naming them.
+    """
+    unbound = [leaf.name for leaf in leaves if isinstance(leaf, Parameter) and leaf.value is None]
+    if unbound:
+        raise UnboundParameterError(
+            f"no value for parameter(s) {', '.join(map(repr, unbound))}; fit the expression or "
+            "bind them with bind_parameters"
+        )
+
+
+def no_value(leaf: GroupedParameter, label: Label) -> str:
+    """Say that a grouped parameter has no value for a label."""
+    return (
+        f"grouped parameter {leaf.name!r} has no value for {leaf.label} = {label!r} "
+        "and no default; state default=… or a value for this label"
+    )
+
+
+def no_such_bound(name: str, known: Iterable[str]) -> str:
+    """Say that bounds were given for what is no parameter."""
+    hint = did_you_mean(name, known)
+    return f"bounds for {name!r}, which is no parameter of the formula{hint}"
 
 
 def _merge(a: AnyParameter, b: AnyParameter) -> AnyParameter:

@@ -1,15 +1,19 @@
 """Text to expression: an operator-precedence parser over an allow-list of tokens.
 
-Grammar, loosest binding first; ``^`` is ``**``, a superscript is a power of what it follows::
+Grammar, loosest binding first; ``^`` is ``**``, a superscript is a power of what it follows; a
+structure is ``delay gather aggr targ sour``, a reducer ``sum mean prod max min``::
 
     sum      = product (("+" | "-") product)*
     product  = sign (("*" | "/") sign)*
     sign     = ("-" | "+") sign | power
     power    = atom ["**" sign]
-    atom     = number | column | constant | function "(" sum ("," sum)* ")" | "(" sum ")"
+    atom     = number | column [indices] | constant | "(" sum ")"
+             | (function | structure | reducer indices) "(" sum ("," sum)* ")"
              | "param" "(" text ["," "value" "=" number] ")"
              | "grouped_param" "(" column "," "name" "=" text ["," "value" "=" table]
-               ["," "default" "=" number] ")"
+               ["," "default" "=" number] ")" [indices]
+             | "RelationField" "(" column "," "relation" "=" column ")" [indices]
+    indices  = "[" name ("," name)* "]"
     table    = "{" [(text | number) ":" number ("," ...)*] "}"
 
 A minus directly before a number literal belongs to the number unless a power follows, and the
@@ -31,24 +35,35 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from srh.engine import complaints
+from srh.engine.brackets import call_node, read_indices, read_relation_field
 from srh.engine.calls import read_grouped_param, read_param
-from srh.engine.expression import MAX_NODES, Binary, Expression, Function, Number, Symbol, Unary
-from srh.engine.names import CALLS, CONSTANTS, RESERVED, normalise_columns, normalise_name
-from srh.engine.operators import ALIASES, FUNCTIONS, OPERATORS
+from srh.engine.expression import MAX_NODES, Binary, Expression, Number, Symbol, Unary
+from srh.engine.indexed import Index, Indexed, RelationField
+from srh.engine.names import (
+    CALLS,
+    CONSTANTS,
+    REDUCERS,
+    RESERVED,
+    STRUCTURE_CALLS,
+    normalise_columns,
+)
+from srh.engine.operators import ALIASES, FUNCTIONS
 from srh.engine.parameters import GroupedParameter, Parameter
 from srh.engine.tokens import (
     MAX_TEXT,
     Token,
+    column_name,
     error_at,
     exponent_value,
     number_value,
     shown,
+    skip_target,
     tokenize,
 )
 from srh.errors import ExpressionError, ParseError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 MAX_DEPTH = 2_000
 """Deepest nesting of brackets."""
@@ -58,13 +73,22 @@ _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "**": 4}
 _SIGN = 3
 _OPEN = 0  # precedence of an open bracket: nothing reduces past it
 _NAMES = frozenset({"name", "dotted"})
+_READERS: dict[str, Callable[[_Parser], Parameter | GroupedParameter | RelationField]] = {
+    "param": read_param,
+    "grouped_param": read_grouped_param,
+    "RelationField": read_relation_field,
+}
 _AFTERWARDS = frozenset({")", "power"})
 # How a number on the operand stack was written.
 _OTHER, _LITERAL, _SIGNED = 0, 1, 2
 
 
 def parse(
-    text: str, variables: Iterable[str] | None = None, *, target: str | None = None
+    text: str,
+    variables: Iterable[str] | None = None,
+    *,
+    target: str | None = None,
+    relations: Iterable[str] = (),
 ) -> Expression:
     """Read a formula.
 
@@ -74,6 +98,7 @@ def parse(
             name, and any other name is refused. Without them every name that is no constant and
             no function is taken for a column.
         target: Name of the target; the text may then begin with ``target =``.
+        relations: Names of relations that are not among the ``variables``.
 
     Returns:
         The expression. ``parse(str(expression)) == expression``.
@@ -91,35 +116,13 @@ def parse(
     if isinstance(variables, str):
         raise ParseError("variables must be several names, not one text")
     try:
-        columns = None if variables is None else frozenset(normalise_columns(variables))
-        start = _skip_target(text, target) if "=" in text or "＝" in text else 0
+        columns = None
+        if variables is not None:
+            columns = frozenset(normalise_columns([*variables, *relations]))
+        start = skip_target(text, target) if "=" in text or "＝" in text else 0
         return _Parser(text, columns, start).run()
     except ExpressionError as error:
         raise ParseError(str(error)) from None
-
-
-def _skip_target(text: str, target: str | None) -> int:
-    """Return where the formula starts, behind ``target =`` if the text begins with that."""
-    tokens = tokenize(text)
-    name, equals = next(tokens), next(tokens, None)
-    if name.kind not in {"name", "quoted"} or equals is None or equals.kind != "=":
-        return 0
-    left = column_name(name)
-    if target is None:
-        raise error_at(text, name.start, f"write only what stands right of {shown(left)} =")
-    if left != normalise_name(target):
-        raise error_at(
-            text, name.start, f"the target is {shown(target)}, not {shown(left)}; write only the "
-            "right hand side"
-        )  # fmt: skip
-    return equals.end
-
-
-def column_name(token: Token) -> str:
-    """Return the normalised name that a ``name`` or ``quoted`` token stands for."""
-    if token.kind == "quoted":
-        return normalise_name(token.text[1:-1].replace("``", "`"))
-    return normalise_name(token.text)
 
 
 class _Parser:
@@ -137,6 +140,8 @@ class _Parser:
         self.operators: list[tuple[int, str, int, int]] = []
         self.depth = 0
         self.leaves = 0
+        # By position of a reduction among the operators.
+        self.over: dict[int, tuple[Index, ...]] = {}
         self.symbols: dict[str, Symbol] = {}
         self.has_parameters = False
 
@@ -202,7 +207,7 @@ class _Parser:
                 return
             elif kind == "quoted":
                 self.advance()
-                self.push(self.column(token))
+                self.push_column(token)
                 return
             elif kind == "(":
                 self.open("(")
@@ -256,6 +261,8 @@ class _Parser:
             if name not in CONSTANTS:
                 raise self.error(complaints.not_a_constant(token.text, name), token)
             self.push(Number(CONSTANTS[name]))
+        elif self.token.kind == "[":
+            return self.read_indexed(name, token)
         elif self.columns is not None and name in self.columns:
             self.push(self.column(token))
         elif name in CONSTANTS:
@@ -266,20 +273,45 @@ class _Parser:
             self.push(self.column(token))
         return True
 
+    def push_column(self, token: Token) -> None:
+        """Put the column that a token names on the stack, with indices if they follow."""
+        column = self.column(token)
+        self.push(column if self.token.kind != "[" else Indexed(column, read_indices(self)))
+
+    def relation(self, token: Token) -> str:
+        """Return the name of the relation that a token names."""
+        return self.column(token).name
+
+    def read_indexed(self, name: str, token: Token) -> bool:
+        """Read the indices behind a name; say whether an operand is complete."""
+        if name not in REDUCERS:
+            self.push_column(token)
+            return True
+        over = read_indices(self)
+        if self.token.kind != "(":
+            raise self.error(complaints.no_body(name), token)
+        self.over[len(self.operators)] = over
+        self.open(name)
+        return False
+
     def read_call(self, name: str, token: Token) -> bool:
         """Read a call's beginning; say whether it was read whole."""
-        if name in FUNCTIONS:
+        if name in FUNCTIONS or (name in STRUCTURE_CALLS and token.kind != "dotted"):
             self.open(name)
             return False
         if name not in CALLS or token.kind == "dotted":
             raise self.error(complaints.not_a_function(name, token.text, self.columns), token)
         self.advance()
-        node: Parameter | GroupedParameter
+        node: Parameter | GroupedParameter | RelationField | Indexed
         try:
-            node = read_param(self) if name == "param" else read_grouped_param(self)
+            node = _READERS[name](self)
+            if self.token.kind == "[" and name != "param":
+                node = Indexed(node, read_indices(self))
+        except ParseError:
+            raise
         except ExpressionError as error:
             raise self.error(str(error), token) from None
-        self.has_parameters = True
+        self.has_parameters |= name != "RelationField"
         self.push(node)
         return True
 
@@ -296,10 +328,13 @@ class _Parser:
         self.depth -= 1
         if name != "(":
             args = self.operands[below:]
-            if len(args) != OPERATORS[name].arity:
-                raise error_at(self.text, start, complaints.wrong_count(name, len(args)))
+            over = self.over.pop(len(self.operators), ())
+            try:
+                node = call_node(name, over, args)
+            except ExpressionError as error:
+                raise error_at(self.text, start, str(error)) from None
             del self.operands[below:], self.written[below:]
-            self.operands.append(Function(name, args))
+            self.operands.append(node)
             self.written.append(_OTHER)
         self.written[-1] = _OTHER
 

@@ -15,21 +15,25 @@ knows which parameters it depends on (a bit mask) and whether it differs by row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from srh.engine.columns import Table, read_table
 from srh.engine.expression import Binary, Expression, Function, Number, Symbol, Unary
 from srh.engine.frame import Frame
+from srh.engine.indexed import is_structured
 from srh.engine.kernels import KERNELS, POWERS, Kernel
-from srh.engine.parameters import GroupedParameter, Parameter
+from srh.engine.parameters import GroupedParameter, Parameter, no_value, require_bound
 from srh.engine.plan import Plan, make_plan
-from srh.errors import ExpressionError, UnboundParameterError
+from srh.errors import ExpressionError
+
+if TYPE_CHECKING:
+    from srh.engine.structured_data import DelayResolver
 
 Array = NDArray[np.float64]
 Kind = Literal["constant", "column", "parameter", "operation"]
@@ -61,7 +65,7 @@ class Node:
     by_rows: bool = False
 
 
-class _Compiler:
+class Compiler:
     """Collects nodes, giving equal ones the same position."""
 
     def __init__(self, expression: Expression) -> None:
@@ -70,6 +74,7 @@ class _Compiler:
         self._known: dict[tuple[Any, ...], int] = {}
 
     def add(self, key: tuple[Any, ...], node: Node) -> int:
+        """Return the position of the node known by ``key``, which is ``node`` if it is new."""
         position = self._known.get(key)
         if position is None:
             position = self._known[key] = len(self.nodes)
@@ -77,17 +82,21 @@ class _Compiler:
         return position
 
     def constant(self, value: float) -> int:
+        """Return the position of a number."""
         # The sign of zero matters (1/-0), and repr tells it; NaN equals itself as text.
         return self.add(("constant", repr(value)), Node("constant", value=value))
 
     def parameter(self, name: str, *, by_rows: bool) -> int:
+        """Return the position of a parameter."""
         node = Node("parameter", name=name, mask=1 << self.slots[name], by_rows=by_rows)
         return self.add(("parameter", name), node)
 
     def column(self, name: str) -> int:
+        """Return the position of a column."""
         return self.add(("column", name), Node("column", name=name, by_rows=True))
 
     def operation(self, name: str, args: tuple[int, ...]) -> int:
+        """Return the position of an operator's value on earlier nodes, computed if it can be."""
         operands = [self.nodes[arg] for arg in args]
         kernel = KERNELS[name]
         if name == "**" and operands[1].kind == "constant":
@@ -122,7 +131,7 @@ def compile_program(expression: Expression) -> Program:
     Raises:
         ExpressionError: A node of the expression has no elementwise meaning.
     """
-    compiler = _Compiler(expression)
+    compiler = Compiler(expression)
     stack: list[int] = []
     with np.errstate(all="ignore"):
         for node in expression.iter_postorder():
@@ -141,10 +150,10 @@ def compile_program(expression: Expression) -> Program:
                 stack.append(compiler.operation(node.operator.name, args))
             else:
                 raise ExpressionError(f"{type(node).__name__} cannot be evaluated row by row")
-    return Program(_reachable(compiler.nodes, stack[-1]), tuple(compiler.slots))
+    return Program(reachable(compiler.nodes, stack[-1]), tuple(compiler.slots))
 
 
-def _reachable(nodes: Sequence[Node], root: int) -> tuple[Node, ...]:
+def reachable(nodes: Sequence[Node], root: int) -> tuple[Node, ...]:
     """Drop what folding left unused; the root becomes the last node."""
     used = {root}
     for position in range(root, -1, -1):
@@ -254,6 +263,19 @@ class Program:
                     jacobian[leaf, rows] = slope
         return values, jacobian.T
 
+    def frame(self, table: Table) -> Frame:
+        """Return the program on rows of data, for many parameter values."""
+        return Frame(self, table)
+
+    def frames(self, table: Table) -> list[tuple[slice, Frame]]:
+        """Return the program on blocks of a table's rows."""
+        blocks = [slice(s, s + BLOCK_ROWS) for s in range(0, table.n_rows, BLOCK_ROWS)]
+        return [(block, self.frame(table.rows(block))) for block in blocks]
+
+    def by_row(self, table: Table, value: Any) -> Any:  # noqa: ARG002 - for programs with others
+        """Return a node's value in each row of the table, or None if it has other rows."""
+        return value
+
     def _shared_values(self, parameters: Sequence[Any]) -> list[Any]:
         """Values of the nodes that are the same in all rows; None for the others."""
         values: list[Any] = [None] * len(self.nodes)
@@ -306,17 +328,33 @@ class Program:
                     function(*[values[arg] for arg in args], result[start:stop])
 
 
-def evaluate(expression: Expression, data: Any, *, threads: int = 1) -> Array:
+def evaluate(
+    expression: Expression,
+    data: Any,
+    *,
+    threads: int = 1,
+    relations: Mapping[str, Any] | None = None,
+    num_nodes: int | None = None,
+    time: ArrayLike | str | None = None,
+    delay_resolver: DelayResolver | None = None,
+) -> Array:
     """Compute an expression on data.
 
     Args:
         expression: With a value for each of its parameters.
-        data: A mapping from column name to array-like, or an object whose ``data`` is one.
+        data: A mapping from column name to array-like, or an object whose ``data`` is one; with
+            ``relation_names``, ``structures`` and ``num_nodes`` it says what its arrays are.
         threads: Threads to share long columns; the result does not depend on it.
+        relations: Integer tables ``(E, 2)`` or ``(H, 3)`` by name, target first.
+        num_nodes: Number of nodes, where no column tells it.
+        time: For delays, the times of the data's first axis or the name of their column; without
+            it delays count entries of that axis.
+        delay_resolver: Answers delays instead of interpolation in the data.
 
     Returns:
         Float64 array of the data's shape, also for a constant formula; NaN where the formula is
-        not defined.
+        not defined. Samples come first; the last axis are the nodes of a free index, or the rows
+        of a gathered relation.
 
     Raises:
         MissingVariableError: The data have no column of a name.
@@ -324,17 +362,21 @@ def evaluate(expression: Expression, data: Any, *, threads: int = 1) -> Array:
         ExpressionError: A column is text or of another shape, or a group label has neither value
             nor default.
     """
-    unbound = [
-        leaf.name
-        for leaf in expression.parameters
-        if isinstance(leaf, Parameter) and leaf.value is None
-    ]
-    if unbound:
-        raise UnboundParameterError(
-            f"no value for parameter(s) {', '.join(map(repr, unbound))}; fit the expression or "
-            "bind them with bind_parameters"
+    if is_structured(expression):
+        # Only who uses relations or delays pays for importing what they need.
+        from srh.engine.structured_program import evaluate_structured
+
+        return evaluate_structured(
+            expression,
+            data,
+            threads=threads,
+            relations=relations,
+            num_nodes=num_nodes,
+            time=time,
+            delay_resolver=delay_resolver,
         )
-    table = read_table(expression, data)
+    require_bound(expression.parameters)
+    table = read_table(expression, data, num_nodes)
     values = [
         _row_values(leaf, table) if isinstance(leaf, GroupedParameter) else leaf.value
         for leaf in expression.parameters
@@ -350,9 +392,6 @@ def _row_values(leaf: GroupedParameter, table: Table) -> Array:
     for index, label in enumerate(labels):
         value = leaf.values.get(label, leaf.default)
         if value is None:
-            raise ExpressionError(
-                f"grouped parameter {leaf.name!r} has no value for {leaf.label} = {label!r} "
-                "and no default; state default=… or a value for this label"
-            )
+            raise ExpressionError(no_value(leaf, label))
         values[index] = value
     return values[codes]

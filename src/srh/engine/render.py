@@ -6,12 +6,22 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from srh.engine.expression import Binary, Expression, Function, Number, NumberFormat, Symbol, Unary
-from srh.engine.names import quote
+from srh.engine.indexed import (
+    Aggregate,
+    Delay,
+    Gather,
+    Incidence,
+    Indexed,
+    Reduction,
+    RelationField,
+    RelationLift,
+)
+from srh.engine.names import REDUCERS, quote
 from srh.engine.parameters import GroupedParameter, Parameter
 from srh.errors import ExpressionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 # How tight a text holds together; brackets are written where less than needed is there.
 SUM, PRODUCT, SIGN, POWER, ATOM = 1, 2, 3, 4, 5
@@ -83,6 +93,12 @@ def _headline(node: Expression) -> str:
         return node.op
     if isinstance(node, Unary):
         return "-(...)"
+    if isinstance(node, Reduction | Gather | Aggregate):
+        return f"{structure_head(node)}...)"
+    if isinstance(node, RelationLift):
+        return node.role if node.position is None else f"{node.role} {node.position}"
+    if isinstance(node, Delay):
+        return "delay"
     return node.name if isinstance(node, Function) else node.to_str()
 
 
@@ -107,11 +123,53 @@ def _pieces(node: Expression, floats: Callable[[float], str]) -> list[Expression
         for argument in node.args:
             pieces += [argument, ", "]
         return [*pieces[:-1], ")"]
+    if node.operands and not isinstance(node, Unary):
+        return _structured_pieces(node)
     if isinstance(node, Unary):
         # -2 is the number, -(2) is the sign applied to a number.
         plain = isinstance(node.operand, Number) and precedence(node.operand) == ATOM
         return ["-", *_held(node.operand, ATOM + 1 if plain else SIGN)]
     return [_leaf(node, floats)]
+
+
+def _structured_pieces(node: Expression) -> list[Expression | str]:
+    if isinstance(node, Indexed):
+        base = node.base
+        # sum[i] would be the beginning of a reduction.
+        reads_as_reducer = isinstance(base, Symbol) and base.name in REDUCERS
+        name = f"`{base}`" if reads_as_reducer and not str(base).startswith("`") else base
+        return [name, f"[{_listed(node.indices)}]"]
+    if isinstance(node, RelationLift):
+        position = "" if node.position is None else f", {node.position}"
+        return [f"{node.role}(", node.operand, f"{position})"]
+    if isinstance(node, Delay):
+        return ["delay(", node.operand, ", ", node.lag, ")"]
+    return [f"{structure_head(node)}", node.operands[0], ")"]
+
+
+def structure_head(node: Expression) -> str:
+    """Return the text of a reduction, gather or aggregate up to its body.
+
+    Raises:
+        ExpressionError: It is none of these.
+    """
+    if isinstance(node, Reduction):
+        first = f"{_incidence(node.incidence)}, " if node.incidence is not None else ""
+        return f"{node.op}[{_listed(node.over)}]({first}"
+    if isinstance(node, Gather):
+        return f"gather({_incidence(node.incidence)}, "
+    if isinstance(node, Aggregate):
+        return f"aggr({quote(node.relation)}, "
+    raise ExpressionError(f"{type(node).__name__} has no text form")
+
+
+def _incidence(incidence: Incidence) -> str:
+    name = quote(incidence.relation)
+    return f"{f'`{name}`' if name in REDUCERS else name}[{_listed(incidence.indices)}]"
+
+
+def _listed(indices: Iterable[object]) -> str:
+    return ", ".join(map(str, indices))
 
 
 def _leaf(node: Expression, floats: Callable[[float], str]) -> str:
@@ -124,6 +182,8 @@ def _leaf(node: Expression, floats: Callable[[float], str]) -> str:
         return f"param({node.name!r}{value})"
     if isinstance(node, GroupedParameter):
         return _grouped(node, floats)
+    if isinstance(node, RelationField):
+        return f"RelationField({quote(node.name)}, relation={quote(node.relation)})"
     raise ExpressionError(f"{type(node).__name__} has no text form")
 
 

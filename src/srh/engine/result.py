@@ -55,9 +55,9 @@ class FitResult:
     n_iter: int
     n_evaluations: int
 
-    def evaluate(self, data: Any) -> Array:
+    def evaluate(self, data: Any, **options: Any) -> Array:
         """Compute the fitted formula on data, see ``srh.engine.program.evaluate``."""
-        return evaluate(self.expression, data)
+        return evaluate(self.expression, data, **options)
 
     predict = evaluate
 

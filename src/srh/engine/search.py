@@ -33,6 +33,8 @@ SAMPLE_ROWS = 2000
 """Rows on which minima are searched when the data have more than twice as many."""
 
 _SCREEN_ROWS = 48
+# Fewest samples that represent all of them, where a sample has many rows.
+_SAMPLES = 6
 _STARTS, _TEAMS = 32, 8
 _DESCENTS = 3
 _HITS, _ROUNDS_HIT = 5, 3
@@ -143,8 +145,8 @@ class Search:
         groups = 0 if objective.arrow is None else objective.arrow.groups
         # A sample must leave each group enough rows to be fitted.
         if rows > 2 * SAMPLE_ROWS and 20 * groups <= SAMPLE_ROWS:
-            self._sample = _part(objective, _representatives(objective.target, SAMPLE_ROWS, rng))
-        screened = _representatives(self._sample.target, _SCREEN_ROWS, rng)
+            self._sample = _part(objective, _representatives(objective, SAMPLE_ROWS, rng))
+        screened = _representatives(self._sample, _SCREEN_ROWS, rng)
         self._screen = _part(self._sample, screened)
         self._maker = StartMaker(
             objective.program,
@@ -356,7 +358,22 @@ def _part(objective: Objective, rows: NDArray[np.intp]) -> Objective:
     )
 
 
-def _representatives(target: Array, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def _representatives(
+    objective: Objective, count: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Choose rows, of few samples where the rows of a sample can only be computed together."""
+    target, samples = objective.target, objective.table.sample_of_rows
+    if samples is None:
+        return _spread_rows(target, count, rng)
+    known = np.unique(samples)
+    wanted = max(_SAMPLES, count * len(known) // len(target))
+    if wanted < len(known):
+        known = rng.choice(known, wanted, replace=False)
+    rows = np.flatnonzero(np.isin(samples, known))
+    return rows[_spread_rows(target[rows], max(count, _SAMPLES), rng)]
+
+
+def _spread_rows(target: Array, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Choose rows: half at random, half evenly through the ordered target, to have its peaks."""
     if len(target) <= count:
         return np.arange(len(target))

@@ -8,10 +8,12 @@ computed exactly, for hours, and ``(-2.0)**0.5`` would be complex.
 from __future__ import annotations
 
 import keyword
+import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from srh.engine.expression import Binary, Expression, Function, Number, Symbol, Unary
+from srh.engine.indexed import is_structured
 from srh.engine.parameters import GroupedParameter, Parameter
 from srh.engine.render import ATOM, PRECEDENCE, PRODUCT, SIGN, SUM
 from srh.errors import ExpressionError
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _DEEPEST = 30
+_HELPERS = frozenset({"join", "reduce", "take", "past", "per_sample", "num_nodes", "time"})
+# Variables of a structured formula's source.
+_STEP = re.compile(r"[sv]\d+")
 _NEEDS = {
     "+": (SUM, PRODUCT),
     "-": (SUM, PRODUCT),
@@ -53,6 +58,8 @@ def to_numpy_source(expression: Expression, name: str = "formula") -> str:
     """
     if not name.isidentifier() or keyword.iskeyword(name):
         raise ExpressionError(f"{name!r} cannot be the name of a function")
+    if is_structured(expression):
+        return _structured_source(expression, name)
     parameters = expression.parameters
     names = _python_names([*expression.variables, *(node.name for node in parameters)], name)
     columns = names[: len(expression.variables)]
@@ -74,16 +81,58 @@ def to_numpy_source(expression: Expression, name: str = "formula") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _python_names(names: Sequence[str], function: str) -> list[str]:
+def _structured_source(expression: Expression, name: str) -> str:
+    from srh.engine.structured_source import structured_body, without_groups
+
+    columns, relations, parameters = (
+        list(expression.variables),
+        [relation for relation in expression.relations if relation not in expression.variables],
+        expression.parameters,
+    )
+    own = [*columns, *relations, *(node.name for node in parameters)]
+    names = _python_names(own, name, _HELPERS)
+    by_column = dict(zip(columns + relations, names, strict=False))
+    by_parameter = dict(zip((n.name for n in parameters), names[len(by_column) :], strict=True))
+    # A grouped parameter's values, looked up, are used like a column; its name is free for that.
+    grouped = {
+        node.name: f"{node.name} (values)"
+        for node in parameters
+        if isinstance(node, GroupedParameter)
+    }
+    known = by_column | {column: by_parameter[key] for key, column in grouped.items()}
+    plain = {n.name: by_parameter[n.name] for n in parameters if n.name not in grouped}
+    helpers, keywords, statements = structured_body(
+        without_groups(expression, grouped), plain, known
+    )
+    required, optional = _signature(parameters, by_parameter)
+    arguments = [*by_column.values(), *required, *optional]
+    arguments += ["*", *keywords] if keywords else []
+    lines = [
+        "import numpy as np",
+        "",
+        "",
+        *(line for helper in helpers for line in [*helper.splitlines(), "", ""]),
+        f"def {name}({', '.join(arguments)}):",
+        *_docstring(by_column, by_parameter),
+        *_lookups(parameters, by_column, by_parameter),
+        '    with np.errstate(all="ignore"):',
+        *(f"        {statement}" for statement in statements),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _python_names(
+    names: Sequence[str], function: str, reserved: frozenset[str] = frozenset()
+) -> list[str]:
     """Return different identifiers that are as near to ``names`` as Python allows."""
-    taken = {"np", "group", function}
+    taken = {"np", "group", function, *reserved}
     result: list[str] = []
     for name in names:
         base = "".join(char if f"x{char}".isidentifier() else "_" for char in name)
         if not base.isidentifier() or keyword.iskeyword(base):
             base = f"x_{base}"
         candidate, number = base, 1
-        while candidate in taken:
+        while candidate in taken or (reserved and _STEP.fullmatch(candidate)):
             number += 1
             candidate = f"{base}_{number}"
         taken.add(candidate)
@@ -119,8 +168,20 @@ def _conversions(
     expression: Expression, columns: dict[str, str], parameters: dict[str, str]
 ) -> list[str]:
     """Return the statements that look up grouped parameters and make everything float64."""
+    lines = _lookups(expression.parameters, columns, parameters)
+    used = dict.fromkeys(n.name for n in expression.iter_preorder() if isinstance(n, Symbol))
+    lines += [f"    {columns[name]} = np.asarray({columns[name]}, dtype=float)" for name in used]
+    return lines
+
+
+def _lookups(
+    leaves: Sequence[Parameter | GroupedParameter],
+    columns: dict[str, str],
+    parameters: dict[str, str],
+) -> list[str]:
+    """Return the statements that look up grouped parameters and make the others float64."""
     lines: list[str] = []
-    for node in expression.parameters:
+    for node in leaves:
         name = parameters[node.name]
         if isinstance(node, GroupedParameter):
             column = columns[node.label]
@@ -133,8 +194,6 @@ def _conversions(
             ]
         else:
             lines.append(f"    {name} = np.asarray({name}, dtype=float)")
-    used = dict.fromkeys(n.name for n in expression.iter_preorder() if isinstance(n, Symbol))
-    lines += [f"    {columns[name]} = np.asarray({columns[name]}, dtype=float)" for name in used]
     return lines
 
 

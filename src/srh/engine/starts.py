@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from srh.engine.columns import Table
 from srh.engine.frame import Frame
+from srh.engine.kernels import PASSING, REDUCING
 from srh.engine.program import Program
 from srh.engine.structure import bits
 from srh.engine.waves import PERIODIC, SUMS, Axis, Move, Waves
@@ -49,7 +50,7 @@ _INVERSES: dict[str, Any] = {
     "log": np.exp,
     "log10": lambda t: 10.0**t,
 }
-_TRANSPARENT = frozenset(_INVERSES) - {"exp"}
+_TRANSPARENT = (frozenset(_INVERSES) - {"exp"}) | PASSING | REDUCING
 
 
 @dataclass(slots=True)
@@ -159,7 +160,7 @@ class StartMaker:
         theta = np.ones((size, len(self._program.parameters)))
         rows = rng.integers(self._table.n_rows, size=(2, size))
         team = _Team(theta, 0, rows[0], spread, float(rng.random()))
-        frame = Frame(self._program, self._table.rows(rows))
+        frame = self._program.frame(self._table.rows(rows))
         use_given = bool(self._given) and (first or rng.random() < 0.25)
         if use_given:
             for k, value in self._given.items():
@@ -209,6 +210,8 @@ class StartMaker:
             return self._sum_anchor(team, moves, move)
         if name in ("*", "/", "neg") or name in _TRANSPARENT:
             return None
+        if name == "delay":
+            return self._lag_anchor(team, moves) if move.index else None
         if name in PERIODIC:
             return self._wave_anchor(team, k, moves, move)
         if name == "**" and move.index == 0:
@@ -221,6 +224,11 @@ class StartMaker:
             return self._both_signs(team, moves, size * self._factors(team), centred=False)
         centred = bool(self._rng.random() < 0.5)
         return self._both_signs(team, moves, self._factors(team), centred=centred)
+
+    def _lag_anchor(self, team: _Team, moves: list[Move]) -> Array:
+        """A lag lies within the history: its first half, so that something is left to compare."""
+        lags = self._rng.uniform(0.0, 0.5 * self._table.history, len(team.here))
+        return self._carry_down(team, moves, lags, centred=False)
 
     def _by_rows(self, position: int) -> bool:
         return self._program.nodes[position].by_rows

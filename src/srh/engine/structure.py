@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from srh.engine.kernels import PASSING
 from srh.engine.program import Node, Program
 
 
@@ -54,7 +55,7 @@ def _combine(
     bent_below = 0
     for arg in node.args:
         bent_below |= bent[arg]
-    if name in ("+", "-", "neg"):
+    if name in ("+", "-", "neg") or name in PASSING:
         together = 0
         for arg in node.args:
             together |= affine[arg]
@@ -66,6 +67,6 @@ def _combine(
         for b in bits(right):
             conflicts[b] |= left & ~(1 << b)
         return left | right, bent_below | (left & right)
-    if name == "/":
+    if name in ("/", "delay"):
         return affine[node.args[0]], bent_below | affine[node.args[1]]
     return 0, node.mask

@@ -7,6 +7,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from srh.engine.expression import Binary, Expression, Function, Number, Symbol, Unary
+from srh.engine.indexed import (
+    Aggregate,
+    Delay,
+    Gather,
+    Indexed,
+    Reduction,
+    RelationField,
+    RelationLift,
+)
 from srh.engine.parameters import GroupedParameter, Parameter
 from srh.errors import ExpressionError
 
@@ -20,7 +29,9 @@ def to_sympy(expression: Expression) -> Any:
     """Return a SymPy expression over real symbols.
 
     Bound parameters become their values; unbound ones become symbols; a grouped parameter becomes
-    a function of its label column. SymPy rearranges as it likes.
+    a function of its label column. Columns with indices become elements of indexed bases; SymPy
+    does not know relations: reductions and delays become undefined functions of their parts, and
+    equal parts make them equal. SymPy rearranges as it likes.
 
     Raises:
         ExpressionError: The tree is too deep for SymPy, which is recursive.
@@ -43,7 +54,9 @@ def to_sympy(expression: Expression) -> Any:
     return done[0][0]
 
 
-def _sympy_node(sympy: Any, node: Expression, args: Sequence[Any]) -> Any:
+def _sympy_node(  # noqa: PLR0911
+    sympy: Any, node: Expression, args: Sequence[Any]
+) -> Any:
     if isinstance(node, Unary | Binary | Function):
         if isinstance(node, Binary) and node.op == "**":
             known = _numeric_power(sympy, *args)
@@ -59,6 +72,41 @@ def _sympy_node(sympy: Any, node: Expression, args: Sequence[Any]) -> Any:
         return sympy.Symbol(node.name, real=True)
     if isinstance(node, GroupedParameter):
         return sympy.Function(node.name, real=True)(sympy.Symbol(node.label, real=True))
+    return _sympy_structured(sympy, node, args)
+
+
+def _sympy_structured(  # noqa: PLR0911
+    sympy: Any, node: Expression, args: Sequence[Any]
+) -> Any:
+    def element(name: str, indices: Sequence[str]) -> Any:
+        places = [sympy.Symbol(index, integer=True) for index in indices]
+        return sympy.IndexedBase(name, real=True)[tuple(places)]
+
+    def undefined(name: str, *parts: Any) -> Any:
+        return sympy.Function(name, real=True)(*parts)
+
+    if isinstance(node, Indexed):
+        name = node.base.name if isinstance(node.base, GroupedParameter) else node.base.column
+        return element(str(name), node.names)
+    if isinstance(node, RelationField):
+        return sympy.Symbol(node.name, real=True)
+    if isinstance(node, Reduction):
+        over = [sympy.Symbol(index.name, integer=True) for index in node.over]
+        bound = (
+            []
+            if node.incidence is None
+            else [element(node.incidence.relation, node.incidence.names)]
+        )
+        return undefined(node.op, sympy.Tuple(*over), *bound, *args)
+    if isinstance(node, Gather):
+        return undefined("gather", element(node.incidence.relation, node.incidence.names), *args)
+    if isinstance(node, Aggregate):
+        return undefined("aggr", sympy.Symbol(node.relation), *args)
+    if isinstance(node, RelationLift):
+        position = [] if node.position is None else [sympy.Integer(node.position)]
+        return undefined(node.role, *args, *position)
+    if isinstance(node, Delay):
+        return undefined("delay", *args)
     raise ExpressionError(f"{type(node).__name__} has no SymPy form")
 
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
-from srh.engine.names import NAME_PATTERN, SUPERSCRIPT_DIGITS, SUPERSCRIPTS
+from srh.engine.names import NAME_PATTERN, SUPERSCRIPT_DIGITS, SUPERSCRIPTS, normalise_name
 from srh.errors import ParseError
 from srh.text import one_line
 
@@ -22,7 +22,7 @@ MAX_NUMBER = 400
 _DIGITS = "[0-9](?:_?[0-9])*+"
 _TOKEN = re.compile(
     rf"""\s*+(?:
-      (?P<op>[-+^(),{{}}]|\*\*?|/(?!/)|:(?!=)|=(?!=)|[−–－·⋅∙×∗÷∕（），＝：＋＊／])
+      (?P<op>[-+^(),{{}}\[\]]|\*\*?|/(?!/)|:(?!=)|=(?!=)|[−–－·⋅∙×∗÷∕（），＝：＋＊／])
     | (?P<dotted>(?:np|numpy|math)\.(?:{NAME_PATTERN}))
     | (?P<name>[A-Za-z_][A-Za-z0-9_]*+(?![^\x00-\x7f])|{NAME_PATTERN})
     | (?P<number>(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?)
@@ -128,6 +128,38 @@ def string_value(token: str) -> str:
         return _SIMPLE_ESCAPES[match[4]]
 
     return _ESCAPE.sub(decode, token[1:-1])
+
+
+def skip_target(text: str, target: str | None) -> int:
+    """Return where the formula starts, behind ``target =`` if the text begins with that.
+
+    Raises:
+        ParseError: The text begins with another name and ``=``.
+    """
+    tokens = tokenize(text)
+    name, equals = next(tokens), next(tokens, None)
+    if name.kind not in {"name", "quoted"} or equals is None or equals.kind != "=":
+        return 0
+    left = column_name(name)
+    if target is None:
+        raise error_at(text, name.start, f"write only what stands right of {shown(left)} =")
+    if left != normalise_name(target):
+        raise error_at(
+            text, name.start, f"the target is {shown(target)}, not {shown(left)}; write only the "
+            "right hand side"
+        )  # fmt: skip
+    return equals.end
+
+
+def column_name(token: Token) -> str:
+    """Return the normalised name that a ``name`` or ``quoted`` token stands for.
+
+    Raises:
+        ExpressionError: The name is unusable.
+    """
+    if token.kind == "quoted":
+        return normalise_name(token.text[1:-1].replace("``", "`"))
+    return normalise_name(token.text)
 
 
 def error_at(text: str, offset: int, message: str) -> ParseError:

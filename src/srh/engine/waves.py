@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from srh.engine.columns import Table
-from srh.engine.frame import Frame
 from srh.engine.periodogram import frequencies, plane_frequencies
 from srh.engine.program import Program
 
@@ -126,7 +125,7 @@ class Waves:
         Returns:
             The axis, or None if the coefficient is more than a factor or divisor.
         """
-        values = Frame(self._program, self._table).forward(theta)
+        values = self._program.frame(self._table).forward(theta)
         coordinate: Any = 1.0
         sign = 1.0
         for step, move in enumerate(moves):
@@ -143,7 +142,10 @@ class Waves:
             else:
                 return None
         inverse = moves[0].name == "/" and moves[0].index == 1
-        whole = np.array(np.broadcast_to(coordinate, (self._table.n_rows,)))
+        by_row = self._program.by_row(self._table, coordinate)
+        if by_row is None:
+            return None
+        whole = np.array(np.broadcast_to(by_row, (self._table.n_rows,)))
         return Axis(tuple(move.node for move in moves), whole, inverse, sign)
 
     def pick(

@@ -72,7 +72,8 @@ class Contestants:
             environment=clean_environment(),
             channel=True,
             scratch=place,
-            disk_mb=limits.disk_mb,
+            disk_mb=limits.disk_mb + self._source.size / 2**20,  # it finds that in its folder
+            memory_mb=limits.memory_mb + limits.disk_mb,
             mounted=confined,
             apart=confined and limits.threads > 1,
         )
@@ -100,6 +101,7 @@ class Contestants:
             wall_s=sum(ended.wall_s for ended in self._ended),
             cpu_s=sum(ended.cpu_s for ended in self._ended),
             peak_memory_mb=None if peak is None else peak / 2**20,
+            memory_group=next((ended.group for ended in self._ended), None),
         )
 
     def forget_state(self) -> None:

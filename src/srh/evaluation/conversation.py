@@ -12,6 +12,7 @@ import json
 import mmap
 import os
 import tempfile
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
 
@@ -85,14 +86,17 @@ class Talk:
             )
         return np.frombuffer(content, dtype=np.float64)
 
+    def paused(self) -> AbstractContextManager[None]:
+        """Have it stand still for as long as the block lasts."""
+        return self._child.paused()
+
     def copy_state(self, target: Path, limits: Limits) -> None:
-        """Copy what it saved, while it stands still.
+        """Copy what it saved; it must stand still.
 
         Raises:
             TrialFailedError: It holds anything but regular files and folders, or too much.
         """
-        with self._child.paused():
-            copy_state(self._saved, target, limits)
+        copy_state(self._saved, target, limits)
 
     def _command(self, fields: dict[str, Any], *descriptors: int) -> None:
         self._child.channel.send(json.dumps(fields).encode(), descriptors)

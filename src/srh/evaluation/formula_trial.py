@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from srh.context import AgentContext, Dataset, SplitOptions
-from srh.engine import Expression, FitResult, Symbol, parse
+from srh.engine import Expression, FitResult, Symbol, is_structured, parse
 from srh.errors import DataError, FormulaError
 from srh.evaluation.protocol import Estimate, Fitted, Request
 from srh.evaluation.scorer import (
@@ -84,9 +84,17 @@ class FormulaContender:
 
     def _parse(self, text: str, target: str | None) -> Expression:
         try:
-            return parse(text, variables=self._features, target=target)
+            formula = parse(text, variables=self._features, target=target)
         except FormulaError as error:
             raise TrialFailedError("error", f"formula.txt: {harmless(str(error))}") from error
+        # A mean over all rows, or an earlier row, would be taken from the rows to be predicted.
+        if self._request.rowwise and self._context.num_nodes is None and is_structured(formula):
+            raise TrialFailedError(
+                "error",
+                "formula.txt: each row of this task stands alone; delays, indices and reductions "
+                "over other rows cannot be used",
+            )
+        return formula
 
     def _fit(self, train: Rows) -> FitResult:
         context = self._context.take(train)

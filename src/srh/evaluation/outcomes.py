@@ -40,6 +40,11 @@ def judge_end(ended: Ended, limits: Limits) -> tuple[Outcome, str] | None:
             "denied",
             f"many more threads ran than the {limits.threads} that are allowed",
         ),
+        (
+            code == -signal.SIGKILL and ended.short,
+            "memory",
+            f"memory limit of {limits.memory_mb:g} MiB exceeded",
+        ),
         (out_of_time, "cpu_timeout", f"processor time limit of {limits.cpu_s:g} s exceeded"),
         (code == -signal.SIGXFSZ, "disk_limit", f"a file grew beyond {limits.disk_mb:g} MiB"),
         (code == -signal.SIGSYS, "denied", "a forbidden system call ended the process"),

@@ -143,11 +143,15 @@ class Usage:
         cpu_s: Processor time in seconds.
         peak_memory_mb: Largest resident size in MiB beyond what a process of the template has; None
             where it was not seen.
+        memory_group: Version of the control groups that bounded the memory of contestants as a
+            whole, ``v1`` or ``v2``; None where there were none: each was bound to its limit all the
+            same.
     """
 
     wall_s: float
     cpu_s: float
     peak_memory_mb: float | None = None
+    memory_group: Literal["v1", "v2"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

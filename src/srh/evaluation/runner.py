@@ -224,7 +224,12 @@ def _usage(ended: Ended, reported: Usage | None) -> Usage:
     peak = ended.peak_bytes / 2**20
     if reported is not None and reported.peak_memory_mb is not None:
         peak = reported.peak_memory_mb
-    return Usage(wall_s=ended.wall_s, cpu_s=ended.cpu_s, peak_memory_mb=peak)
+    return Usage(
+        wall_s=ended.wall_s,
+        cpu_s=ended.cpu_s,
+        peak_memory_mb=peak,
+        memory_group=None if reported is None else reported.memory_group,
+    )
 
 
 @contextmanager

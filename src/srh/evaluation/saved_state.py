@@ -39,8 +39,10 @@ def copy_state(source: Path, target: Path, limits: Limits) -> None:
         with open_folder(source) as folder:
             _copy_folder(folder, target, budget, depth=0)
     except (FileRefusedError, OSError) as error:
+        # The folder's own name differs from run to run.
+        reason = harmless(str(error).replace(str(source), source.name), 300)
         raise TrialFailedError(
-            "bad_result", f"what the model saved cannot be read: {harmless(str(error), 300)}"
+            "bad_result", f"what the model saved cannot be read: {reason}"
         ) from error
 
 

@@ -222,6 +222,8 @@ def _foot_lines(result: EvaluationResult) -> list[str]:
     if result.usage is not None:
         peak = result.usage.peak_memory_mb
         memory = "" if peak is None else f", peak memory {peak:.0f} MiB"
+        if result.usage.memory_group is not None:
+            memory += f" (control group {result.usage.memory_group})"
         lines.append(
             f"usage: {result.usage.wall_s:.2f} s elapsed, {result.usage.cpu_s:.2f} s of processor"
             f"{memory}"

@@ -19,6 +19,8 @@ class Ended:
             off the conversation.
         wall_s: Elapsed time in seconds.
         cpu_s: Processor time, user and system, in seconds.
+        short: Whether the kernel ended it, or what it has started, for want of memory.
+        group: Version of the control group that bounded its memory, None if there was none.
         peak_bytes: Largest resident size beyond what any process of its template has, in bytes.
         stdout: First part of the standard output.
         stderr: First part of the standard error.
@@ -27,6 +29,8 @@ class Ended:
     returncode: int
     stopped: Stop | None
     killed: bool
+    short: bool
+    group: Literal["v1", "v2"] | None
     wall_s: float
     cpu_s: float
     peak_bytes: int

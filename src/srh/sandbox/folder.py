@@ -21,8 +21,7 @@ def is_overfull(folder: Path, disk_mb: float) -> bool:
     """
     held = _own_file_system(folder)
     if held is not None:
-        too_large = (held.f_blocks - held.f_bfree) * held.f_frsize > disk_mb * 2**20
-        return too_large or held.f_files - held.f_ffree > MOST_FILES
+        return holds_too_much(held, disk_mb)
     room = disk_mb * 2**20
     files = 0
     pending = [(os.fspath(folder), 0)]
@@ -45,6 +44,12 @@ def is_overfull(folder: Path, disk_mb: float) -> bool:
         except OSError:  # made unreadable, or its path too long: what cannot be counted is too much
             return True
     return False
+
+
+def holds_too_much(held: os.statvfs_result, disk_mb: float) -> bool:
+    """Tell whether a file system holds more bytes or files than allowed."""
+    too_large = (held.f_blocks - held.f_bfree) * held.f_frsize > disk_mb * 2**20
+    return too_large or held.f_files - held.f_ffree > MOST_FILES
 
 
 def _own_file_system(folder: Path) -> os.statvfs_result | None:

@@ -12,9 +12,11 @@ import socket
 import sys
 import tempfile
 import traceback
+from pathlib import Path
 from typing import Any, Final
 
 from srh.sandbox import mounts
+from srh.sandbox.groups import Group
 from srh.sandbox.kernel import close_others
 from srh.sandbox.layers import prepared_descriptors
 from srh.sandbox.limits import die_with_parent
@@ -26,13 +28,14 @@ GIVEN: Final = 3
 socket on which it asks for processes itself."""
 
 
-def become(end: socket.socket, template: int) -> None:
+def become(end: socket.socket, template: int, group: Group | None) -> None:
     """Turn the process that was just forked into the one that will be asked for. Does not return.
 
     Args:
-        end: Where the request comes (see ``nursery.Order``), with the descriptors that belong to
-            it.
+        end: Where the template says what it has prepared, and passes on the descriptors that were
+            sent for this process. On the first of them comes what is asked (see ``nursery.Order``).
         template: Process id of the template.
+        group: The control group that it joins.
     """
     code = 1
     try:
@@ -40,13 +43,22 @@ def become(end: socket.socket, template: int) -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()
         die_with_parent(template)
+        if group is not None:
+            group.join()
         close_others((0, 1, 2, end.fileno(), *prepared_descriptors()))
         message = receive_message(end)
         if message is None:
             os._exit(0)
-        request, passed = message
+        told, (private, *passed) = message
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=private) as asker:
+            message = receive_message(asker)
+        if message is None:
+            os._exit(0)
+        request, _ = message
         _arrange(passed)
-        if request["apart"]:
+        if told["mounted"]:
+            mounts.hide_scratch(Path(request["scratch"]))
+        if told["apart"]:
             _go_apart()
         os.environ.clear()
         os.environ.update(request["environment"])

@@ -10,9 +10,16 @@ from typing import Final
 
 LINUX: Final = sys.platform.startswith("linux")
 
-_CLOSE_RANGE = 436  # the same number on every architecture, as for all calls since Linux 5.1
+# The same numbers on every architecture, as for all calls since Linux 5.1.
+_OPEN_TREE, _MOVE_MOUNT, _FSOPEN, _FSCONFIG, _FSMOUNT = 428, 429, 430, 431, 432
+_CLOSE_RANGE = 436
 _LAST_DESCRIPTOR = 2**32 - 1
 _MNT_DETACH = 2
+_AT_FDCWD = -100
+_OPEN_TREE_CLONE = 1
+_FSCONFIG_SET_STRING, _FSCONFIG_CREATE = 1, 6
+_FSMOUNT_CLOEXEC = 1
+_FROM_DESCRIPTOR, _TO_DESCRIPTOR = 0x04, 0x40
 _MADV_COLLAPSE = 25  # Linux 6.1; older kernels do not know it, and change nothing
 _LARGE_PAGE = 2 << 20
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -70,6 +77,52 @@ def mount(source: str, target: str, kind: str, flags: int, options: str = "") ->
     """
     texts = [ctypes.c_char_p(os.fsencode(text)) for text in (source, target, kind)]
     _checked(_libc.mount, *texts, flags, ctypes.c_char_p(options.encode()))
+
+
+def new_file_system(kind: str, attributes: int, **options: str) -> int:
+    """Return a descriptor of a new file system that is mounted nowhere yet.
+
+    Args:
+        kind: Its kind.
+        attributes: How it will be mounted.
+        options: Options of its kind.
+
+    Raises:
+        OSError: It failed.
+    """
+    context = syscall(_FSOPEN, _text(kind), 0)
+    try:
+        for name, value in options.items():
+            syscall(_FSCONFIG, context, _FSCONFIG_SET_STRING, _text(name), _text(value), 0)
+        syscall(_FSCONFIG, context, _FSCONFIG_CREATE, None, None, 0)
+        return syscall(_FSMOUNT, context, _FSMOUNT_CLOEXEC, attributes)
+    finally:
+        os.close(context)
+
+
+def copy_mount(path: str) -> int:
+    """Return a descriptor of what is at a path, to be mounted elsewhere as well.
+
+    Raises:
+        OSError: It failed.
+    """
+    return syscall(_OPEN_TREE, _AT_FDCWD, _text(path), _OPEN_TREE_CLONE | os.O_CLOEXEC)
+
+
+def move_mount(descriptor: int, target: str | int) -> None:
+    """Mount what a descriptor stands for.
+
+    Args:
+        descriptor: What is not mounted yet.
+        target: Where: a path, or the descriptor of a folder.
+
+    Raises:
+        OSError: It failed.
+    """
+    by_path = isinstance(target, str)
+    flags = _FROM_DESCRIPTOR if by_path else _FROM_DESCRIPTOR | _TO_DESCRIPTOR
+    folder, path = (_AT_FDCWD, target) if isinstance(target, str) else (target, "")
+    syscall(_MOVE_MOUNT, descriptor, _text(""), folder, _text(path), flags)
 
 
 def unmount(target: str) -> None:
@@ -134,6 +187,10 @@ def stack_bounds() -> tuple[int, int] | None:
             start, _, end = line.split()[0].partition("-")
             return int(start, 16), int(end, 16)
     return None
+
+
+def _text(text: str) -> ctypes.Array[ctypes.c_char]:
+    return ctypes.create_string_buffer(os.fsencode(text))
 
 
 def _close_range(first: int, last: int) -> None:

@@ -43,18 +43,24 @@ class _Prepared:
         layer: Descriptor of the grants for interpreter, packages, libraries, all of `base`, and all
             of what the kernel says of processes.
         base: The folder that folders of contestants lie in.
+        inode: Which folder that was: another one may come in its place.
         granted: Paths of interpreter, packages and libraries that the layer grants.
         places: Where these lie: a few folders, none of which holds any of the base.
     """
 
     layer: int
     base: str
+    inode: tuple[int, int]
     granted: tuple[str, ...]
     places: tuple[str, ...]
 
 
-def prepare_layers() -> None:
-    """Prepare what contestants may read in common; where that cannot be used, they do without."""
+def prepare_layers(*processes: str) -> None:
+    """Prepare what contestants may read in common; where that cannot be used, they do without.
+
+    Args:
+        processes: What they may see as ``/proc``.
+    """
     global _prepared  # noqa: PLW0603 - a template prepares once
     base = os.path.realpath(tempfile.gettempdir())
     grants = list(readable((), ()))
@@ -63,12 +69,13 @@ def prepare_layers() -> None:
         return
     version = landlock.abi()
     # Whose maps a process reads only it can name: this layer leaves that to the other one.
-    grants.append(landlock.Grant("/proc", landlock.READ_FILE))
+    grants += [landlock.Grant(place, landlock.READ_FILE) for place in processes]
     layer = landlock.build([*grants, landlock.Grant(base, landlock.SCRATCH)], version)
     _prepared = _Prepared(
         # Out of the way of the low numbers, which forked processes use.
         layer=fcntl.fcntl(layer, fcntl.F_DUPFD_CLOEXEC, _LAYER_DESCRIPTOR),
         base=base,
+        inode=_inode(base),
         granted=granted,
         places=tuple(dict.fromkeys(_place(path, base) for path in granted)),
     )
@@ -124,7 +131,7 @@ def scorer_layers(read: Sequence[Path], write: Sequence[Path]) -> list[int]:
 
 def _usable(own: Sequence[Path], withheld: Sequence[Path]) -> _Prepared | None:
     """Return what was prepared, if it holds for a process with these paths of its own."""
-    if _prepared is None:
+    if _prepared is None or _inode(_prepared.base) != _prepared.inode:
         return None
     if any(path.is_symlink() or not within(os.path.realpath(path), _prepared.base) for path in own):
         return None
@@ -132,6 +139,11 @@ def _usable(own: Sequence[Path], withheld: Sequence[Path]) -> _Prepared | None:
     if any(within(hole, path) for hole in holes for path in (*_prepared.granted, *map(str, own))):
         return None
     return _prepared
+
+
+def _inode(folder: str) -> tuple[int, int]:
+    status = Path(folder).stat()
+    return status.st_dev, status.st_ino
 
 
 def _place(path: str, base: str) -> str:

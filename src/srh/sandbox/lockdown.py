@@ -15,7 +15,8 @@ The steps, each ordered by what it needs of the one before:
 1. Close every descriptor but the ones to keep. What is open stays usable under all that follows:
    Landlock judges when a file is opened, not when it is read.
 2. Reseed: a contestant that was forked must not share its random numbers with its siblings.
-3. Find out, while ``/proc`` can still be read, what later steps need from it.
+3. Find out, while ``/proc`` can still be read, what later steps need from it; then, in a process
+   with mounts of its own, lay something over it.
 4. Drop every capability, as root too. Capabilities override file permissions, limits, and the
    bounds between processes; a limit that root could raise again would be none.
 5. Lower the limits. Before the filter, which refuses limits to nobody but is best kept short of
@@ -59,6 +60,7 @@ from srh.sandbox.limits import (
     limit_memory,
     parse_status,
 )
+from srh.sandbox.mounts import cover_descriptors, hide_processes
 from srh.sandbox.policy import Role
 from srh.sandbox.readable import package_places
 
@@ -109,7 +111,7 @@ def lock_down(confinement: Confinement) -> Level:
     if missing:
         raise unavailable(missing)
     layers = [] if confinement.unsafe else _layers(confinement)
-    close_others((*confinement.keep, *layers))
+    close_others((*confinement.keep, *layers, *cover_descriptors()))
     reseed()
     _settle_in(confinement.scratch.absolute())
     if confinement.unsafe:
@@ -117,22 +119,24 @@ def lock_down(confinement: Confinement) -> Level:
         return "unsafe"
     _require_one_thread()
     _look_ahead()
+    hide_processes()
     _bind("contestant", layers, confinement.limits)
     return "full"
 
 
-def prepare(*, contestants: bool) -> None:
+def prepare(*, contestants: bool, cover: str | None = None) -> None:
     """Find out, before anything is forked, what is the same in every confinement.
 
     Args:
         contestants: Whether contestants will be forked, or scorers only.
+        cover: What will be laid over ``/proc`` for contestants (see ``mounts.prepare_cover``).
     """
     if missing_protections():
         return
     package_places()
     roles: list[Role] = ["scorer"]
     if contestants:
-        prepare_layers()
+        prepare_layers("/proc", *([] if cover is None else [cover]))
         roles.append("contestant")
     truncation = landlock.abi() >= landlock.TRUNCATE_ABI
     for role in roles:

@@ -6,6 +6,7 @@ supervised as every child is (see ``supervise``).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -14,7 +15,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from srh.errors import HarnessError
 from srh.sandbox.messages import receive_message, send_message
@@ -43,6 +44,8 @@ class Order:
         scratch: Its scratch folder, empty and existing.
         mounted: Whether that is to be a file system of its own, where that is possible.
         disk_mb: What the scratch folder may hold, in MiB.
+        memory_mb: What it may hold in memory beyond the template, its scratch folder included, in
+            MiB, where control groups are possible; 0 is no bound.
         apart: Whether it and its threads are to be numbered apart from all others, where that is
             possible.
     """
@@ -56,6 +59,7 @@ class Order:
     scratch: Path | None = None
     mounted: bool = True
     disk_mb: float = 0.0
+    memory_mb: float = 0.0
     apart: bool = False
 
 
@@ -69,6 +73,7 @@ class Forked:
         stdout: Descriptor of its standard output.
         stderr: Descriptor of its standard error.
         channel: Our end of its channel, if it has one.
+        group: Version of its control group, if it has one.
     """
 
     pid: int
@@ -76,6 +81,7 @@ class Forked:
     stdout: int
     stderr: int
     channel: socket.socket | None
+    group: Literal["v1", "v2"] | None
 
 
 class Nursery:
@@ -178,61 +184,84 @@ class Asking:
         Raises:
             NurseryError: It is gone, or cannot.
         """
-        line, theirs = socket.socketpair()
-        ours: list[int] = []
-        passed = [theirs.fileno()]
-        channel: socket.socket | None = None
-        opened: list[int] = []
-        try:
+        with contextlib.ExitStack() as kept:
+            try:
+                forked = self._ask(order, kept)
+            except (OSError, ValueError) as error:
+                raise NurseryError(f"the template cannot be asked ({error})") from error
+            kept.pop_all()
+        return forked
+
+    def _ask(self, order: Order, kept: contextlib.ExitStack) -> Forked:
+        """Have a process forked, and have our ends of what leads to it closed with ``kept``."""
+        with contextlib.ExitStack() as given:
+            line, theirs = _pair(kept, given)
+            private, also_theirs = _pair(given, given)
+            passed = [theirs.fileno(), also_theirs.fileno()]
+            pipes = []
             for _ in range(2):
                 reading, writing = os.pipe()
-                ours.append(reading)
-                opened.append(writing)
+                kept.callback(os.close, reading)
+                given.callback(os.close, writing)
+                pipes.append(reading)
+                passed.append(writing)
+            channel: socket.socket | None = None
             if order.channel:
-                channel, other = socket.socketpair()
-                opened.append(other.detach())
+                channel, other = _pair(kept, given)
+                passed.append(other.fileno())
+            if order.scratch is not None:
+                folder = os.open(order.scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+                given.callback(os.close, folder)
+                passed.append(folder)
             with self._one_at_a_time:
-                send_message(self._control, _fields(order), [*passed, *opened])
+                send_message(self._control, _told(order), passed)
             theirs.close()
-            line.settimeout(_FORK_S)
-            answer = receive_message(line)
-            line.settimeout(None)
-            if answer is None:
-                raise NurseryError("the template ended")
-            if "refused" in answer[0]:
-                raise NurseryError(answer[0]["refused"])
-        except BaseException as error:
-            _close(line, theirs, channel, *ours)
-            if isinstance(error, (OSError, ValueError)):
-                raise NurseryError(f"the template cannot be asked ({error})") from error
-            raise
-        finally:
-            _close(*opened)
-        return Forked(answer[0]["pid"], line, ours[0], ours[1], channel)
+            answer = _answer(line)
+            with contextlib.suppress(OSError):  # it was killed meanwhile, which the line will tell
+                send_message(private, _private(order))
+        return Forked(answer["pid"], line, pipes[0], pipes[1], channel, answer["group"])
 
     def close(self) -> None:
         """Close it: a template that is asked by nobody else ends."""
         self._control.close()
 
 
-def _fields(order: Order) -> dict[str, Any]:
-    scratch = None
-    if order.scratch is not None and order.mounted:
-        scratch = {"folder": str(order.scratch), "disk_mb": order.disk_mb}
+def _told(order: Order) -> dict[str, Any]:
+    """Return what the template is told: all that it forks later could read it in its memory."""
+    return {
+        "nursery": order.nursery,
+        "scratch": order.scratch is not None,
+        "disk_mb": order.disk_mb if order.mounted else None,
+        "apart": order.apart,
+        "memory_bytes": int(order.memory_mb * 2**20),
+    }
+
+
+def _private(order: Order) -> dict[str, Any]:
+    """Return what only the process itself is told."""
     return {
         "entry": order.entry,
         "arguments": order.arguments,
         "cwd": str(order.cwd),
         "environment": dict(order.environment),
-        "nursery": order.nursery,
-        "scratch": scratch,
-        "apart": order.apart,
+        "scratch": None if order.scratch is None else str(order.scratch),
     }
 
 
-def _close(*ends: socket.socket | int | None) -> None:
-    for end in ends:
-        if isinstance(end, int):
-            os.close(end)
-        elif end is not None:
-            end.close()
+def _pair(
+    ours: contextlib.ExitStack, theirs: contextlib.ExitStack
+) -> tuple[socket.socket, socket.socket]:
+    one, other = socket.socketpair()
+    return ours.enter_context(one), theirs.enter_context(other)
+
+
+def _answer(line: socket.socket) -> dict[str, Any]:
+    """Return what a template says to an order."""
+    line.settimeout(_FORK_S)
+    answer = receive_message(line)
+    line.settimeout(None)
+    if answer is None:
+        raise NurseryError("the template ended")
+    if "refused" in answer[0]:
+        raise NurseryError(answer[0]["refused"])
+    return answer[0]

@@ -70,7 +70,7 @@ brk get_mempolicy mbind membarrier mprotect msync munmap set_mempolicy
 futex gettid rseq set_robust_list set_tid_address
 alarm getitimer pause restart_syscall rt_sigaction rt_sigpending rt_sigprocmask rt_sigreturn
 rt_sigsuspend rt_sigtimedwait setitimer sigaltstack
-clock_getres clock_gettime clock_nanosleep gettimeofday nanosleep time times
+gettimeofday nanosleep time times
 arch_prctl exit exit_group getcpu getegid geteuid getgid getgroups getpgrp getpid getppid getrandom
 getresgid getresuid getrlimit getrusage getuid sched_get_priority_max sched_get_priority_min
 sched_yield setrlimit sysinfo uname wait4 waitid
@@ -113,6 +113,14 @@ _ABOUT_A_PROCESS: Final = """
 getpgid getsid prlimit64 sched_getaffinity sched_getattr sched_getparam sched_getscheduler
 sched_rr_get_interval sched_setaffinity sched_setattr sched_setparam sched_setscheduler
 """
+
+# Clocks by number; below 0 they are those of a process or a descriptor, but for 4 to 6 modulo 8: of
+# its own threads, which are all that the kernel lets it name.
+_CLOCK_SIGN: Final = 0x8000_0000
+_CLOCKS: Final = (
+    Clause((int_test(0, 0, _CLOCK_SIGN),)),
+    *(Clause((int_test(0, kind, 7),)) for kind in (4, 5, 6)),
+)
 
 _THREAD_NEEDS: Final = 0x1_0F00  # CLONE_VM, _FS, _FILES, _SIGHAND, _THREAD
 _THREAD_MAY: Final = 0x7C_0000  # _SYSVSEM, _SETTLS, _PARENT_SETTID, _CHILD_CLEARTID, _DETACHED
@@ -186,6 +194,7 @@ def _process_rules(pid: int, *, threads: bool) -> list[Rule]:
     thread = Test(0, _THREAD_NEEDS, WORD ^ _THREAD_MAY)
     return [
         Rule("clone", PROCESSES, (Clause((thread,), ALLOW if threads else THREADS),)),
+        *(Rule(f"clock_{call}", OTHERS, _CLOCKS) for call in ("getres", "gettime", "nanosleep")),
         Rule("kill", OTHERS, itself),
         Rule("tgkill", OTHERS, itself),
         Rule("getpriority", OTHERS, priorities),

@@ -25,6 +25,7 @@ from srh.sandbox.folder import is_overfull
 from srh.sandbox.limits import SPARE_TASKS, Limits, thread_count
 from srh.sandbox.messages import receive_message
 from srh.sandbox.nursery import Asking, Nursery, NurseryError, Order
+from srh.sandbox.signals import await_death
 
 _SAMPLE_S = 0.05
 _DRAIN_S = 0.5
@@ -54,8 +55,8 @@ class Child:
     Args:
         nursery: Whom to ask for it.
         order: What for.
-        limits: `wall_s`, `output_kb`, and of its scratch folder `disk_mb`, are enforced here (the
-            folder's by sampling, where it is no file system of its own: between two samples it can
+        limits: `wall_s` and `output_kb` are enforced here, and what was ordered for its scratch
+            folder (by sampling, where that is no file system of its own: between two samples it can
             overshoot by what can be written in some 50 ms).
 
     Attributes:
@@ -68,12 +69,9 @@ class Child:
     ended: Ended
 
     def __init__(self, nursery: Nursery | Asking, order: Order, limits: Limits) -> None:
-        self._started = time.monotonic()
-        self._deadline = self._started + limits.wall_s
         self._limits = limits
-        self._folder = order.scratch
+        self._folder, self._disk_mb = order.scratch, order.disk_mb
         self._stopped: Stop | None = None
-        self._next_sample = self._started + _SAMPLE_S
         self._cap = int(limits.output_kb * 1024)
         self._ending: dict[str, Any] | None = None
         self._template_died = False
@@ -86,6 +84,10 @@ class Child:
         except BaseException:
             self._selector.close()
             raise
+        # It is not to blame for the time that a template takes to start.
+        self._started = time.monotonic()
+        self._deadline = self._started + limits.wall_s
+        self._next_sample = self._started + _SAMPLE_S
         self._kept = (bytearray(), bytearray())
         pipes = (self._process.stdout, self._process.stderr)
         for pipe, kept in zip(pipes, self._kept, strict=True):
@@ -139,6 +141,7 @@ class Child:
         finally:
             self._close()
         if self._ending is None:
+            await_death(self._process.pid)
             raise NurseryError("the template ended before a process that it had forked")
         if self._ending["overfull"] and self._stopped is None:
             self._stopped = "disk"
@@ -146,6 +149,8 @@ class Child:
             returncode=self._ending["returncode"],
             stopped=self._stopped,
             killed=killed,
+            short=self._ending["short"],
+            group=self._process.group,
             wall_s=time.monotonic() - self._started,
             cpu_s=self._ending["cpu_s"],
             peak_bytes=self._ending["peak_bytes"],
@@ -184,7 +189,7 @@ class Child:
     def look(self) -> None:
         """Look now whether its folder, or the number of its threads, is beyond a limit."""
         if self._stopped is None and self._ending is None:
-            if self._folder is not None and is_overfull(self._folder, self._limits.disk_mb):
+            if self._folder is not None and is_overfull(self._folder, self._disk_mb):
                 self._stopped = "disk"
             elif self._limits.threads > 1 and self._has_too_many_threads():
                 self._stopped = "threads"

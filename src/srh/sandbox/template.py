@@ -3,9 +3,10 @@
 ``python -m srh.sandbox.template DESCRIPTOR MODULE:FUNCTION,… [scratch]`` calls the functions, which
 import and warm up, and then has a process for each request on the descriptor: one that it has
 forked beforehand, while nothing else was to do. Nothing that a trial made, no label and no key ever
-comes near it: a request says which of our functions to run and where, and brings descriptors that
-are passed on unread. It has one thread, which forks, and which lives as long as it does; so the
-kernel ends what was forked when it ends (see ``forked``).
+comes near it. What is to run, and where, its asker tells the process itself, on a socket that is
+passed on unread as other descriptors are: what is forked later could find it in our memory. It has
+one thread, which forks, and which lives as long as it does; so the kernel ends what was forked when
+it ends (see ``forked``).
 
 Each request brings a *line* of its own, a socket on which the asker is told how the process ended
 and can ask to stop or end it. When the asker is gone, his line closes, and the process is killed.
@@ -20,25 +21,27 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import resource
 import selectors
 import signal
 import socket
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from srh.sandbox import lockdown, mounts, traces
-from srh.sandbox.folder import is_overfull
+from srh.sandbox.folder import holds_too_much
 from srh.sandbox.forked import function
+from srh.sandbox.groups import Group, Groups
 from srh.sandbox.kernel import collapse_memory
 from srh.sandbox.messages import receive_message, send_message
 from srh.sandbox.readable import system_grants
+from srh.sandbox.signals import await_standstill, signal_group
 from srh.sandbox.spares import Spares
 
 _LOOK_S: Final = 0.5  # how often to look whether the parent lives, should its end not show itself
-_STANDSTILL_S: Final = 0.2
+_SPARE_BYTES: Final = 64 << 20
 _SIGNALS: Final = {b"K": signal.SIGKILL, b"S": signal.SIGSTOP, b"C": signal.SIGCONT}
 
 
@@ -48,8 +51,9 @@ class _Process:
 
     pid: int
     line: socket.socket
-    scratch: Path | None
+    scratch: int | None
     disk_mb: float
+    group: Group | None
 
 
 class Template:
@@ -58,11 +62,15 @@ class Template:
     Args:
         control: Where its owner asks.
         mounted: Whether it has mounts of its own, for scratch folders.
+        groups: Control groups for what it forks, if it can make some.
     """
 
-    def __init__(self, control: socket.socket, *, mounted: bool) -> None:
+    def __init__(
+        self, control: socket.socket, *, mounted: bool = False, groups: Groups | None = None
+    ) -> None:
         self._control = control
         self._mounted = mounted
+        self._groups = groups
         self._owner = os.getppid()
         self._processes: dict[int, _Process] = {}
         self._selector = selectors.DefaultSelector()
@@ -75,7 +83,8 @@ class Template:
         signal.set_wakeup_fd(waking.fileno(), warn_on_full_buffer=False)
         self._selector.register(self._ended, selectors.EVENT_READ, self._reap)
         self._baseline = _peak_of_nothing()
-        self._spares = Spares()
+        self._spares = Spares(groups)
+        self._own_bytes = _resident_bytes()
 
     def serve(self) -> None:
         """Answer requests until the owner is gone; then end all that was forked."""
@@ -89,7 +98,14 @@ class Template:
                 if key.fileobj.fileno() >= 0:  # type: ignore[union-attr] # not closed meanwhile
                     key.data(key.fileobj)
         for process in self._processes.values():
-            _signal_group(process.pid, signal.SIGKILL)
+            signal_group(process.pid, signal.SIGKILL)
+        self._spares.close()
+        if self._groups is not None:
+            for process in self._processes.values():
+                os.waitpid(process.pid, 0)
+                if process.group is not None:
+                    self._groups.remove(process.group)
+            self._groups.close()
 
     def _answer(self, control: socket.socket) -> None:
         """Have a process for what is asked; an asker that is gone is forgotten."""
@@ -111,7 +127,8 @@ class Template:
                 talk.detach()
                 self._processes[process.pid] = process
                 self._selector.register(process.line, selectors.EVENT_READ, self._obey)
-                _say(process.line, {"pid": process.pid})
+                group = None if process.group is None else process.group.version.name
+                _say(process.line, {"pid": process.pid, "group": group})
             finally:
                 for descriptor in passed:
                     os.close(descriptor)
@@ -122,18 +139,23 @@ class Template:
         Raises:
             OSError: The kernel refuses it, or its scratch folder.
         """
-        scratch = request["scratch"]
-        folder = Path(scratch["folder"]) if scratch is not None and self._mounted else None
-        if folder is not None:
-            mounts.mount_scratch(folder, scratch["disk_mb"])
-        request["apart"] = request["apart"] and self._mounted
+        disk_mb = request["disk_mb"] if self._mounted else None
+        scratch: int | None = None
+        if request["scratch"]:
+            folder = passed[-1]
+            passed = passed[:-1]
+            scratch = None if disk_mb is None else mounts.mount_scratch(folder, disk_mb)
+        told = {"mounted": scratch is not None, "apart": request["apart"] and self._mounted}
+        memory = request["memory_bytes"]
+        if memory:  # each may copy what is ours, and needs tables and buffers
+            memory += self._own_bytes + _SPARE_BYTES
         asking = socket.socketpair() if request["nursery"] else None
         try:
             theirs = [] if asking is None else [asking[1].fileno()]
-            pid = self._spares.hand_over(request, [*passed, *theirs])
+            spare = self._spares.hand_over(told, [*passed, *theirs], memory)
         except OSError:
-            if folder is not None:
-                mounts.unmount_scratch(folder)
+            if scratch is not None:
+                mounts.unmount_scratch(scratch)
             if asking is not None:
                 asking[0].close()
             raise
@@ -143,7 +165,7 @@ class Template:
         if asking is not None:
             self._selector.register(asking[0], selectors.EVENT_READ, self._answer)
         own = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=line.fileno())
-        return _Process(pid, own, folder, 0.0 if scratch is None else scratch["disk_mb"])
+        return _Process(spare.pid, own, scratch, disk_mb or 0.0, spare.group)
 
     def _obey(self, line: socket.socket) -> None:
         """Do what an asker wants of his process; without him it has to go."""
@@ -152,11 +174,11 @@ class Template:
             command = line.recv(1)
         except OSError:
             command = b""
-        _signal_group(process.pid, _SIGNALS.get(command, signal.SIGKILL))
+        signal_group(process.pid, _SIGNALS.get(command, signal.SIGKILL))
         if not command:
             self._selector.unregister(line)
         elif command == b"S":
-            _await_standstill(process.pid)
+            await_standstill(process.pid)
             _say(line, {"stopped": True})
 
     def _reap(self, waking: socket.socket) -> None:
@@ -167,7 +189,7 @@ class Template:
         for process in list(self._processes.values()):
             if os.waitid(os.P_PID, process.pid, flags) is None:
                 continue
-            _signal_group(process.pid, signal.SIGKILL)
+            signal_group(process.pid, signal.SIGKILL)
             _, status, usage = os.wait4(process.pid, 0)
             del self._processes[process.pid]
             ending = {
@@ -175,15 +197,18 @@ class Template:
                 "cpu_s": usage.ru_utime + usage.ru_stime,
                 "peak_bytes": max(0, usage.ru_maxrss - self._baseline) * _PEAK_UNIT,
                 "overfull": self._clear(process),
+                "short": process.group is not None and process.group.was_short(),
             }
             _say(process.line, ending)
             self._forget(process.line)
+            if self._groups is not None and process.group is not None:
+                self._groups.remove(process.group)
 
     def _clear(self, process: _Process) -> bool:
         """Take a scratch folder's file system away and tell whether it was overfull."""
         if process.scratch is None:
             return False
-        full = is_overfull(process.scratch, process.disk_mb)
+        full = holds_too_much(os.fstatvfs(process.scratch), process.disk_mb)
         mounts.unmount_scratch(process.scratch)
         return full
 
@@ -201,26 +226,15 @@ def _peak_of_nothing() -> int:
     return os.wait4(pid, 0)[2].ru_maxrss
 
 
-def _await_standstill(pid: int) -> None:
-    """Wait until a process has stopped, or has ended, but not for long."""
-    flags = os.WSTOPPED | os.WEXITED | os.WNOWAIT | os.WNOHANG
-    deadline = time.monotonic() + _STANDSTILL_S
-    while os.waitid(os.P_PID, pid, flags) is None and time.monotonic() < deadline:
-        time.sleep(0.0002)
+def _resident_bytes() -> int:
+    """Return the memory that this process holds, which what it forks may have to copy."""
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * resource.getpagesize()
 
 
 def _say(line: socket.socket, fields: dict[str, Any]) -> None:
     with contextlib.suppress(OSError):  # gone; his line will tell
         send_message(line, fields)
-
-
-def _signal_group(leader: int, number: int) -> None:
-    """Send a signal to a process that has not been reaped, and to all of its group."""
-    with contextlib.suppress(PermissionError):
-        try:
-            os.killpg(leader, number)
-        except ProcessLookupError:  # it was forked a moment ago, and leads no group yet
-            os.kill(leader, number)
 
 
 def _end_with(owner: int) -> None:
@@ -249,11 +263,12 @@ def main(descriptor: int, prepare: list[str], *, scratch: bool) -> None:
     control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=descriptor)
     _end_with(os.getppid())
     mounted = scratch and mounts.take_mounts()
+    cover = mounts.prepare_cover() if mounted else None
     if scratch and not (mounted and mounts.hide_reading()):
         traces.settle(grant.path for grant in system_grants())
     for name in prepare:
         function(name)()
-    lockdown.prepare(contestants=scratch)
+    lockdown.prepare(contestants=scratch, cover=cover)
     gc.collect()
     gc.freeze()
     if scratch:  # those of formulas are small
@@ -261,7 +276,8 @@ def main(descriptor: int, prepare: list[str], *, scratch: bool) -> None:
     gc.disable()
     signal.setitimer(signal.ITIMER_REAL, 0)  # from here on, the loop looks
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    template = Template(control, mounted=mounted)
+    groups = Groups.take() if scratch else None
+    template = Template(control, mounted=mounted, groups=groups)
     _say(control, {"ready": True})
     template.serve()
 

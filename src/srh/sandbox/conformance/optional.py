@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from srh.sandbox.groups import Groups
 from srh.sandbox.mounts import hide_reading, mount_scratch, take_mounts, unmount_scratch
 
 HOLDS: Final = "holds: "
 _SCRATCH_MB: Final = 4
 _CHUNK: Final = bytes(1 << 16)
-_GROUPS: Final = Path("/sys/fs/cgroup")
+_GROUP_MB: Final = 8
 
 MEANINGS: Final = {
     "own_mounts": "scratch folders are ordinary ones, whose size is sampled: a trial can write a"
@@ -54,11 +56,12 @@ def full_scratch(folder: Path) -> str:
     if not take_mounts():
         return "needs mounts of one's own, which the kernel does not permit"
     try:
-        mount_scratch(folder, _SCRATCH_MB)
+        place = os.open(folder, os.O_RDONLY)
+        mounted = mount_scratch(place, _SCRATCH_MB)
     except OSError as error:
         return f"the kernel refuses the mount ({error.strerror})"
     written = _fill(folder / "file")
-    unmount_scratch(folder)
+    unmount_scratch(mounted)
     if written is None:
         return f"more than {4 * _SCRATCH_MB} MiB fitted where {_SCRATCH_MB} were allowed"
     left = "" if not any(folder.iterdir()) else ", and what it held stayed behind"
@@ -81,29 +84,27 @@ def no_traces(folder: Path) -> str:
 
 def memory_groups(_: Path) -> str:
     """Memory can be limited by control groups."""
-    own = Path("/proc/self/cgroup").read_text(encoding="ascii", errors="replace")
-    paths = {line.split(":")[1]: line.rstrip().split(":", 2)[2] for line in own.splitlines()}
-    if "memory" in paths:
-        return _usable(_GROUPS / "memory" / paths["memory"].lstrip("/"), "v1")
-    if "" not in paths:
-        return "the kernel tells of none"
-    folder = _GROUPS / paths[""].lstrip("/")
+    groups = Groups.take()
+    if groups is None:
+        return "this user may not make any, or the kernel has none"
+    group = groups.make()
     try:
-        controllers = (folder / "cgroup.controllers").read_text(encoding="ascii").split()
-    except OSError as error:
-        return f"{folder} cannot be read ({error.strerror})"
-    if "memory" not in controllers:
-        return f"{folder} has no memory controller"
-    return _usable(folder, "v2")
-
-
-def _usable(folder: Path, version: str) -> str:
-    # Only asked, not tried: a group that somebody else watches is not ours to add to.
-    if not folder.is_dir():
-        return f"{version}: {folder} does not exist here"
-    if os.access(folder, os.W_OK) and os.access(folder / "cgroup.procs", os.W_OK):
-        return f"{HOLDS}{version}, this user may make groups"
-    return f"{version}: this user may not make groups"
+        group.bound(_GROUP_MB << 20)
+        pid = os.fork()
+        if pid == 0:
+            try:
+                group.join()
+                os._exit(len(b"x" * (4 * _GROUP_MB << 20)) & 1)
+            finally:
+                os._exit(1)
+        killed = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+        short = group.was_short()
+    finally:
+        groups.remove(group)
+        groups.close()
+    if not (killed and short):
+        return f"{groups.version}: {4 * _GROUP_MB} MiB fitted where {_GROUP_MB} were allowed"
+    return f"{HOLDS}{groups.version}, ended by the kernel beyond {_GROUP_MB} MiB"
 
 
 def _fill(file: Path) -> int | None:

@@ -9,7 +9,7 @@ class Model(Honest):
     def fit(self, X, y):
         try:
             where = int(Path(f"/proc/{judge()}/maps").read_text().split("-")[0], 16)
-        except PermissionError:
+        except OSError:
             where = 0x400000
         libc = ctypes.CDLL(None, use_errno=True)
         held = ctypes.create_string_buffer(8)

@@ -23,5 +23,5 @@ class Model(Thief):
             for region in memory_of(judge()):
                 yield whole_array(region, self.X)
                 yield whole_array(region, self.y)
-        except PermissionError:
+        except OSError:
             return
