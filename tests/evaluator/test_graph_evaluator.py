@@ -1,4 +1,4 @@
-"""Splits and measures of values per node and per edge; formulas without indices."""
+"""Splits and measures of values per node and per edge."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from srh.context import AgentContext, SplitOptions
 from srh.engine import Symbol, parse
 from srh.errors import DataError, MetricError
-from srh.evaluator import GraphEvaluator, assess_formula
+from srh.evaluator import GraphEvaluator, assess_formula, diagnose, utils
 from srh.metrics import DEFAULT_METRICS
 
 N_TIMES, N_NODES = 8, 3
@@ -83,9 +84,61 @@ def test_what_is_the_same_in_all_samples_counts_for_each():
     assert metrics["mse"] == pytest.approx(np.mean((part.data["rate"] - part.data["omega"]) ** 2))
 
 
+@pytest.mark.parametrize(
+    ("f", "column", "axis"),
+    [("param('a')*omega", "omega", 0), ("param('a')*total", "total", 1)],
+)
+def test_parameters_of_what_is_the_same_along_an_axis(f, column, axis):
+    part = network().train_split
+    fitted = GraphEvaluator.fit_candidate(parse(f), part)
+    feature, means = part.data[column], part.data["rate"].mean(axis)
+    best = (feature @ means) / (feature @ feature)
+    assert fitted.parameter_values()["a"] == pytest.approx(best)
+    metrics = GraphEvaluator.evaluate_candidate(fitted, part)
+    predicted = best * np.expand_dims(feature, axis)
+    assert metrics["mse"] == pytest.approx(np.mean((part.data["rate"] - predicted) ** 2))
+    assert diagnose(fitted, Symbol("rate"), part).values == part.data["rate"].size
+
+
 def test_sides_that_do_not_fit_are_refused():
     with pytest.raises(MetricError, match=r"values of shape \(8, 3\), where \(8,\) is needed"):
         GraphEvaluator.evaluate(parse("theta"), Symbol("total"), network("total"))
+    axes = {"rate": ["t", "node"], "omega": ["node"], "t": ["t"], "total": ["t"]}
+    square = network(n_times=N_NODES, axes=axes, args=SplitOptions(method="same"))
+    with pytest.raises(MetricError, match="for samples or for nodes"):
+        GraphEvaluator.evaluate(parse("total"), Symbol("rate"), square)
+
+
+def test_coupled_oscillators_are_found_and_rolled_out():
+    rng = np.random.default_rng(0)
+    edges = np.array([(i, j) for i in range(6) for j in range(6) if i != j and rng.random() < 0.5])
+    omega, times = rng.normal(1, 0.3, 6), np.linspace(0, 6, 80)
+
+    def system(_t, phase):
+        pull = np.sin(phase[edges[:, 1]] - phase[edges[:, 0]])
+        return omega + 0.6 * np.bincount(edges[:, 0], pull, 6)
+
+    phases = solve_ivp(
+        system, (0, 6), rng.uniform(0, 6, 6), t_eval=times, rtol=1e-10, atol=1e-10
+    ).y.T
+    data = {
+        "t": times,
+        "phase": phases,
+        "omega": omega,
+        "A": edges,
+        "rate": np.array([system(0, phase) for phase in phases]),
+    }
+    context = AgentContext(
+        data, "rate", evaluator=GraphEvaluator, num_nodes=6, relation_names=["A"]
+    )
+    found = assess_formula("omega + param('K')*aggr(A, sin(sour(phase) - targ(phase)))", context)
+    assert found.eligible, found.error
+    assert found.fitted.parameter_values()["K"] == pytest.approx(0.6)
+    assert found.validation["rmse"] < 1e-12
+    rollout = utils.calc_trajectory_rollout_RMSE(found.fitted, context, state="phase")
+    assert rollout < 1e-5
+    alone = utils.calc_trajectory_rollout_RMSE(parse("omega"), context, state="phase")
+    assert alone > 0.1
 
 
 def test_a_group_for_each_node_is_no_label_for_each_row():

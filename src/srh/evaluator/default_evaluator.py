@@ -86,7 +86,9 @@ class DefaultEvaluator:
         return cls.evaluate(f, Symbol(context.target), context)
 
 
-def fit_equation(f: Expression, y: Expression, context: AgentContext) -> FitResult:
+def fit_equation(
+    f: Expression, y: Expression | NDArray[np.float64], context: AgentContext
+) -> FitResult:
     """Fit the parameters of ``f`` so that it approximates ``y``, and keep what the fit found out.
 
     The seed of the fit's starts is ``context.args.seed``.

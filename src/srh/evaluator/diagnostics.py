@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from srh.context import AgentContext
 from srh.engine import Expression
 from srh.evaluator.default_evaluator import left_shape, left_side, right_side
+from srh.evaluator.shapes import spread
 
 _BANDS = 5
 _WORST = 5
@@ -120,8 +121,7 @@ def diagnose(f: Expression, y: Expression, context: AgentContext) -> Diagnostics
         FormulaError: A side cannot be evaluated.
     """
     side = context.once(("diagnostics", y), lambda whole: _prepare(y, whole))
-    values = np.broadcast_to(right_side(f, context), left_shape(y, context)).ravel()
-    predicted = values[side.chosen]
+    predicted = spread(right_side(f, context), left_shape(y, context)).ravel()[side.chosen]
     undefined = np.flatnonzero(~np.isfinite(predicted))
     if undefined.size:
         worst = [_sample(context, side, predicted, i) for i in undefined[:_WORST]]

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import NDArray
 
 from srh.context import AgentContext
-from srh.engine import Expression
-from srh.errors import DataError, MetricError
+from srh.engine import Expression, GroupedParameter
+from srh.errors import DataError
 from srh.evaluator import utils
 from srh.evaluator.default_evaluator import (
     DefaultEvaluator,
+    fit_equation,
     left_shape,
     left_side,
     plain_metrics,
     right_side,
     split_rows,
 )
+from srh.evaluator.shapes import missing_axes, spread
 from srh.metrics import score_predictions
 
 
@@ -51,12 +54,35 @@ class GraphEvaluator(DefaultEvaluator):
         return {"train": context.take(train), "validation": context.take(validation)}
 
     @classmethod
+    def fit(cls, f: Expression, y: Expression, context: AgentContext) -> Expression:
+        """Fit the parameters of ``f`` over all values of all samples; see `DefaultEvaluator.fit`.
+
+        Raises:
+            MetricError: The two sides have shapes that do not fit.
+            FitError: See there.
+        """
+        shape = left_shape(y, context)
+        fill = {
+            leaf.name: dict.fromkeys(_labels(leaf, context), 1.0)
+            if isinstance(leaf, GroupedParameter)
+            else 1.0
+            for leaf in f.parameters
+        }
+        axes = missing_axes(f.bind_parameters(fill).evaluate(context).shape, shape)
+        if not axes:
+            return fit_equation(f, y, context).expression
+        # Least squares of a formula that is the same along an axis are those of the mean along it.
+        means = left_side(y, context).values.reshape(shape).mean(axes)
+        return fit_equation(f, means, context).expression
+
+    @classmethod
     def evaluate(
         cls, f: Expression, y: Expression, context: AgentContext
     ) -> dict[str, float | int]:
         """Measure the equality ``y = f`` over all values of all samples.
 
-        A formula of what is the same in all samples counts for each of them.
+        A formula of what is the same in all samples counts for each of them, one of values per
+        sample for each node.
 
         Raises:
             MetricError: The two sides have shapes that do not fit.
@@ -65,7 +91,7 @@ class GraphEvaluator(DefaultEvaluator):
         return plain_metrics(
             score_predictions(
                 left_side(y, context),
-                _spread(right_side(f, context), shape).ravel(),
+                spread(right_side(f, context), shape).ravel(),
                 n_parameters=f.count_parameters(),
                 complexity=utils.calc_complexity(f),
             )
@@ -86,10 +112,8 @@ def _has_no_samples(context: AgentContext) -> bool:
     return not any(len(context.data.shape(name)) > 1 for name in context.aligned())
 
 
-def _spread(values: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
-    try:
-        return np.broadcast_to(values, shape)
-    except ValueError as error:
-        raise MetricError(
-            f"the formula gives values of shape {values.shape}, where {shape} is needed"
-        ) from error
+def _labels(leaf: GroupedParameter, context: AgentContext) -> list[Any]:
+    if leaf.label not in context.data:
+        return []  # whoever evaluates the formula says so
+    labels: list[Any] = np.unique(context.data[leaf.label]).tolist()
+    return labels
