@@ -358,7 +358,8 @@ def test_a_new_project_has_examples_and_works_at_once(srh, project, tmp_path):
     folder = tmp_path / "mine"
     result = srh("new", "project", folder)
     assert result.exit_code == 0
-    assert "with tasks: diabetes, hubble, kepler" in result.stdout
+    assert "with tasks: diabetes, groups, hubble, kepler, oscillator" in result.stdout
+    assert (folder / "tasks" / "oscillator" / "context.data" / "manifest.json").is_file()
     assert srh("check", "--root", folder).exit_code == 0
     assert not list(folder.rglob("result.json"))
     assert (folder / "trials" / "kepler" / "right_law" / "formula.txt").is_file()
