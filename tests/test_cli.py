@@ -358,9 +358,10 @@ def test_a_new_project_has_examples_and_works_at_once(srh, project, tmp_path):
     folder = tmp_path / "mine"
     result = srh("new", "project", folder)
     assert result.exit_code == 0
-    tasks = "arithmetic, breast_cancer, diabetes, equations, hubble, kepler"
+    tasks = "arithmetic, breast_cancer, diabetes, equations, groups, hubble, kepler, oscillator"
     assert f"with tasks: {tasks}" in result.stdout
     assert (folder / "tasks" / "arithmetic" / "evaluators" / "answers.py").is_file()
+    assert (folder / "tasks" / "oscillator" / "context.data" / "manifest.json").is_file()
     assert srh("check", "--root", folder).exit_code == 0
     assert not list(folder.rglob("result.json"))
     assert (folder / "trials" / "kepler" / "right_law" / "formula.txt").is_file()

@@ -34,6 +34,10 @@ class FormatError(SrhError):
         super().__init__("\n".join(f"{where}: {problem}" for problem in self.problems))
 
 
+class ContextManifestError(FormatError):
+    """A ``context.data`` folder does not follow its format; every problem names its file."""
+
+
 class DataError(SrhError):
     """The data cannot be used as the task declares them."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import srh
 from srh.context import Dataset, DataSpec, load_dataset
+from srh.context.manifest import MANIFEST
 from srh.errors import DataError, UsageError
 from srh.project import MARKER, TASK_FILE, Project, require_name
 from srh.tasks import Task, read_task
@@ -81,7 +82,7 @@ def new_task(
     Args:
         project: Where.
         name: The task's name.
-        data: CSV, ``.npz`` or ``.joblib`` file.
+        data: CSV, ``.npz`` or ``.joblib`` file, or ``context.data`` folder.
         target: Column to be explained; needed unless the file says which it is.
 
     Returns:
@@ -94,14 +95,17 @@ def new_task(
     folder = project.tasks / require_name(name, "task")
     if folder.exists() or folder.is_symlink():
         raise UsageError(f"{folder}: is there already; choose another name")
-    if not data.is_file():
+    if not data.exists():
         raise UsageError(f"{data}: no such data file")
     if data.name == TASK_FILE:
         raise UsageError(f"{data}: a data file cannot be called {TASK_FILE}")
     dataset, policies = _load(data, target)
-    text = _task_text(name, data.name, dataset, policies)
+    text = _task_text(name, data.resolve().name, dataset, policies)
     folder.mkdir(parents=True)
-    shutil.copyfile(data, folder / data.name)
+    if data.is_dir():
+        _copy_files(data, folder / data.resolve().name, None)
+    else:
+        shutil.copyfile(data, folder / data.name)
     (folder / TASK_FILE).write_text(text, encoding="utf-8")
     return read_task(folder), _decisions(dataset, policies)
 
@@ -199,6 +203,9 @@ def _copy_tasks(source: Path, target: Path) -> None:
     for folder in sorted(source.iterdir()):
         if (folder / TASK_FILE).is_file():
             _copy_files(folder, target / folder.name, None)
+            for inner in folder.iterdir():
+                if (inner / MANIFEST).is_file() and not inner.is_symlink():
+                    _copy_files(inner, target / folder.name / inner.name, None)
 
 
 def _copy_trials(source: Path, target: Path) -> None:

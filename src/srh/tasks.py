@@ -19,13 +19,15 @@ from srh.context import (
     Partition,
     PartitionSpec,
     development_rows,
+    digest_data,
     holdout_problems,
     holdout_rows,
     load_dataset,
     make_partitions,
     partition_problems,
 )
-from srh.digest import digest_bytes, digest_file, digest_value
+from srh.context.manifest import MANIFEST
+from srh.digest import digest_bytes, digest_value
 from srh.errors import FormatError, SrhError, UsageError
 from srh.evaluator import DefaultEvaluator
 from srh.examples import ExampleLine, offered_evidence, read_examples, task_files
@@ -47,7 +49,7 @@ class TaskData(DataSpec, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """``[data]``: where the data lie, and how their columns are to be read.
 
     Attributes:
-        path: The data file, relative to the task's folder and inside it.
+        path: The data file or ``context.data`` folder, relative to the task's folder and inside it.
     """
 
     path: str
@@ -139,7 +141,7 @@ class Task:
 
     @property
     def data_path(self) -> Path:
-        """The data file."""
+        """The data file, or ``context.data`` folder."""
         return self.folder / self.spec.data.path
 
     @property
@@ -208,8 +210,8 @@ class Task:
 
     @cached_property
     def data_digest(self) -> str:
-        """Digest of the data file."""
-        return digest_file(self.data_path)
+        """Digest of the data."""
+        return digest_data(self.data_path)
 
     @cached_property
     def dataset(self) -> Dataset:
@@ -333,10 +335,11 @@ def _consistency(task: Task) -> list[str]:
         )
         if path is not None and not _is_inside(path)
     ]
-    if _is_inside(spec.data.path) and not task.data_path.is_file():
+    if _is_inside(spec.data.path) and not _is_data(task.data_path):
         there = [entry.name for entry in task.folder.iterdir() if entry.name != TASK_FILE]
         hint = did_you_mean(spec.data.path, there)
-        problems.append(f"data.path: no file {spec.data.path!r} in {task.folder}{hint}")
+        what = f"no {MANIFEST} in" if task.data_path.is_dir() else "no file"
+        problems.append(f"data.path: {what} {spec.data.path!r} in {task.folder}{hint}")
     problems += [f"partitions.{problem}" for problem in partition_problems(spec.partitions)]
     if spec.holdout is not None:
         problems += [f"holdout.{problem}" for problem in holdout_problems(spec.holdout)]
@@ -401,6 +404,10 @@ def _ranking_problems(task: Task) -> list[str]:
     if spec is not None and spec.direction not in (None, declared.direction):
         return [f"ranking.direction: {name} is better at the other end; leave it out"]
     return []
+
+
+def _is_data(path: Path) -> bool:
+    return path.is_file() or (path / MANIFEST).is_file()
 
 
 def _missing_packages(names: list[str]) -> list[str]:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -119,6 +121,171 @@ def test_views_are_forgotten_when_what_they_rest_on_changes(change: Any) -> None
     assert root.train_split.n_samples == root.n_samples - 1
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 1},
+        {"method": "chronological"},
+        {"validation_fraction": 0.5},
+        {"method": "ood", "ood_variable": "x"},
+        {"time": "x"},
+    ],
+    ids="-".join,
+)
+def test_every_split_argument_invalidates(change: Any) -> None:
+    evaluator = CountingEvaluator()
+    root = context(evaluator=evaluator)
+    before = root.train_split
+    root.args = replace(root.args, **change)
+    assert root.train_split is not before
+    assert evaluator.calls == 2
+    with pytest.raises(FrozenInstanceError):
+        root.args.seed = 5  # type: ignore[misc]
+
+
+def test_what_no_split_rests_on_keeps_the_views(tmp_path: Path) -> None:
+    root = context(evaluator=CountingEvaluator())
+    before = root.train_split
+    root.workspace = tmp_path
+    root.variables = {"x": "a length"}
+    assert root.train_split is before
+
+
+def test_what_is_worked_out_once_is_forgotten_with_the_views() -> None:
+    root = context()
+    calls: list[int] = []
+
+    def count(whole: AgentContext) -> int:
+        calls.append(whole.n_samples)
+        return len(calls)
+
+    assert root.once("a", count) == root.once("a", count) == 1
+    assert root.once("b", count) == 2
+    for change in (set_entry, set_target, set_args, AgentContext.invalidate_split):
+        change(root)
+        known = len(calls)
+        assert root.once("a", count) == known + 1
+
+
+def test_an_attribute_that_is_none_is_refused() -> None:
+    with pytest.raises(AttributeError, match="did you mean 'evaluator'"):
+        context().evaluatr = None  # type: ignore[attr-defined]
+
+
+def test_views_copy_nothing_before_a_column_is_used() -> None:
+    root = context()
+    view = root.take([3, 1])
+    assert view.data.shape("field") == (2, 3)
+    nested = view.take([1])
+    assert nested.data["field"].tolist() == [[3.0, 4.0, 5.0]]
+    following = root.take([1, 2, 3])
+    assert np.shares_memory(following.data["x"], root.data["x"])
+    assert view.data["x"] is view.data["x"]
+    with pytest.raises(ValueError, match="read-only"):
+        view.data["x"][0] = 1.0
+    view.data["x"] = np.array([7.0, 8.0])
+    assert view.data["x"].tolist() == [7.0, 8.0]
+    assert root.data["x"].tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_a_view_keeps_what_it_was_taken_from() -> None:
+    root = context()
+    view = root.take([3, 1])
+    root.data["x"] = np.zeros(4)
+    assert view.data["x"].tolist() == [4.0, 2.0]
+    del root.data["field"]
+    assert view.data["field"].shape == (2, 3)
+    assert "field" not in root.data
+
+
+def network(n_times: int, **options: Any) -> AgentContext:
+    data = {
+        "theta": np.zeros((n_times, 3)),
+        "rate": np.zeros((n_times, 3)),
+        "omega": np.zeros(3),
+        "w": np.zeros(4),
+        "A": np.array([[0, 1], [1, 0], [1, 2], [2, 0]]),
+    }
+    told: dict[str, Any] = {"num_nodes": 3, "relation_names": ["A"], "structures": {"w": "A"}}
+    return AgentContext(data, "rate", **{**told, **options})
+
+
+@pytest.mark.parametrize("n_times", [2, 4, 5])
+def test_relations_and_what_follows_them_have_no_samples(n_times: int) -> None:
+    root = network(n_times)
+    assert root.aligned() == {"theta", "rate"}
+    view = root.take([1])
+    assert view.data["A"] is root.data["A"]
+    assert view.data["w"] is root.data["w"]
+    assert view.structures == {"w": "A"}
+    assert view.relation_names == ("A",)
+    assert view.num_nodes == 3
+
+
+def test_as_many_samples_as_nodes_take_names_of_axes() -> None:
+    with pytest.raises(DataError, match="as many samples as nodes: name the axes of 'omega'"):
+        network(3).take([0])
+    axes = {"omega": ["node"], "rate": ["t", "node"], "theta": ["t", "node"]}
+    assert network(3, axes=axes).take([0]).data["omega"].shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"relation_names": ["B"]}, "relation_names names 'B', which is no array"),
+        ({"structures": {"w": "theta"}}, "'w' follows 'theta', which is no relation"),
+        ({"structures": {"v": "A"}}, "structures names 'v'"),
+        ({"axes": {"omega": ["t", "node"]}}, "'omega' has 1 axes, and 2 names"),
+        ({"axes": {"omeg": ["node"]}}, "did you mean 'omega'"),
+    ],
+)
+def test_what_is_said_of_arrays_is_checked(options: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        network(5, **options)
+
+
+def overlapping(context: AgentContext) -> Any:
+    return {"train": context.take([0, 1]), "validation": context.take([1, 2])}
+
+
+def whole_twice(context: AgentContext) -> Any:
+    return {"train": context, "validation": context}
+
+
+def whole_and_part(context: AgentContext) -> Any:
+    return {"train": context.take([0, 1]), "validation": context}
+
+
+@pytest.mark.parametrize("split", [overlapping, whole_twice, whole_and_part])
+def test_rows_in_both_views_are_refused_unless_asked_for(split: Any) -> None:
+    class Careless:
+        def split(self, context: AgentContext) -> Any:
+            return split(context)
+
+    with pytest.raises(FormatError, match="in training and in validation"):
+        _ = context(evaluator=Careless()).train_split
+    asked = context(evaluator=Careless(), args=SplitOptions(method="same"))
+    assert asked.validation_split.n_samples > 0
+
+
+def test_views_must_have_the_same_variables_and_target() -> None:
+    class OtherTarget:
+        def split(self, context: AgentContext) -> Any:
+            validation = context.take([3])
+            validation.target = "x"
+            return {"train": context.take([0]), "validation": validation}
+
+    class OtherVariables:
+        def split(self, context: AgentContext) -> Any:
+            more = {**context.take([3]).data, "z": np.zeros(1)}
+            return {"train": context.take([0]), "validation": context.take([3]).with_data(more)}
+
+    with pytest.raises(FormatError, match="the targets differ: 'y' and 'x'"):
+        _ = context(evaluator=OtherTarget()).train_split
+    with pytest.raises(FormatError, match="'z': in one of train and validation only"):
+        _ = context(evaluator=OtherVariables()).train_split
+
+
 def test_data_of_another_length_make_a_new_root() -> None:
     root = context(rows=[10, 20, 30, 40])
     root.data = {"y": [1.0, 2.0]}
@@ -187,7 +354,7 @@ def test_from_dataset_shares_arrays_and_hides_extra_columns() -> None:
 
 @pytest.mark.parametrize("fraction", [0, 0.0, 1.0, -0.1, float("nan")])
 def test_a_validation_fraction_must_leave_both_sides(fraction: float) -> None:
-    with pytest.raises(DataError, match="validation_fraction"):
+    with pytest.raises(DataError, match=r'validation_fraction.*method="same"'):
         SplitOptions(validation_fraction=fraction)
 
 

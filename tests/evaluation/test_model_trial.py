@@ -12,11 +12,10 @@ import numpy as np
 import psutil
 import pytest
 
-from srh.context import DataSpec
+from srh.context import DataSpec, digest_data
 from srh.evaluation import evaluate_trial
 from srh.evaluation.model_trial import step
 from srh.evaluation.protocol import Request
-from srh.evaluation.provenance import digest_data
 from srh.evaluation.runner import run_request
 from srh.sandbox.limits import Limits
 from srh.trials import read_source

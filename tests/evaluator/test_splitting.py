@@ -73,10 +73,14 @@ def test_chronological_split_of_rows_in_order():
     assert (train.tolist(), validation.tolist()) == ([0, 1, 2, 3], [4])
 
 
-@given(st.lists(st.integers(0, 9), min_size=2, max_size=40), fractions)
+@given(
+    st.lists(st.integers(0, 9), min_size=2, max_size=40).filter(lambda v: len(set(v)) > 1),
+    fractions,
+)
 def test_chronological_split_divides_the_rows(times, fraction):
     train, validation = chronological_split(times, fraction)
     assert_divides((train, validation), len(times))
+    assert max(times[i] for i in train) < min(times[i] for i in validation)
     order = [*train, *validation]
     assert [(times[i], i) for i in order] == sorted((t, i) for i, t in enumerate(times))
 
@@ -120,3 +124,5 @@ def test_ood_split_refuses_variables_without_order(values, message):
 def test_chronological_split_refuses_times_without_order():
     with pytest.raises(DataError, match="row 0"):
         chronological_split([float("nan"), 1.0], 0.5)
+    with pytest.raises(DataError, match="the same in every row"):
+        chronological_split([2.0, 2.0, 2.0], 0.5)

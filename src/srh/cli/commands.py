@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from srh import __version__
+from srh.cli.data import data_app
 from srh.cli.new import new_app
 from srh.cli.options import (
     SETTINGS,
@@ -77,6 +78,7 @@ app = typer.Typer(
 )
 
 app.add_typer(new_app, name="new")
+app.add_typer(data_app, name="data")
 
 
 def main() -> None:

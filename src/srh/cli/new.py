@@ -35,7 +35,10 @@ def project_command(
 def task_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new task.")],
     data: Annotated[
-        Path, typer.Option(metavar="FILE", help="CSV, .npz or .joblib file; it is copied.")
+        Path,
+        typer.Option(
+            metavar="FILE", help="CSV, .npz or .joblib file, or context.data folder; it is copied."
+        ),
     ],
     target: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The column to be explained.")

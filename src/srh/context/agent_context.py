@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from srh.context.columns import Columns
 from srh.context.data import Dataset, no_such_column, row_index
+from srh.context.split_options import SplitOptions
 from srh.errors import DataError, FormatError
+from srh.text import did_you_mean
 
-SplitMethod = Literal["random", "ood", "chronological"]
+T = TypeVar("T")
+
+# What no split rests on.
+_BESIDE_THE_SPLIT = frozenset({"workspace", "variables"})
 
 
 class Splitter(Protocol):
@@ -23,65 +29,63 @@ class Splitter(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class SplitOptions:
-    """How an evaluator should split a context.
-
-    Attributes:
-        method: Rows at random, the far end of a variable (out of distribution), or the latest rows.
-        validation_fraction: Share of the rows that validate, strictly between 0 and 1.
-        seed: Seed of a random split, not negative.
-        ood_variable: Column whose extreme values are left for validation by ``"ood"``.
-        time: Column that orders the rows for ``"chronological"``. ``None``: rows are in order.
-
-    Raises:
-        DataError: A value is out of its range.
-    """
-
-    method: SplitMethod = "random"
-    validation_fraction: float = 0.25
-    seed: int = 0
-    ood_variable: str | None = None
-    time: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.method not in get_args(SplitMethod):
-            known = ", ".join(repr(name) for name in get_args(SplitMethod))
-            raise DataError(f"split method {self.method!r} is unknown; use one of {known}")
-        if not 0 < self.validation_fraction < 1:
-            raise DataError(
-                f"validation_fraction is {self.validation_fraction}; it must lie between 0 and 1, "
-                "both excluded: without validation rows nothing is validated"
-            )
-        if self.seed < 0:
-            raise DataError(f"seed is {self.seed}; it must not be negative")
-
-
 class AgentContext:
     """Sample-aligned data with a target and the evaluator that judges formulas of it.
 
     `train_split` and `validation_split` come from one call of ``evaluator.split(self)`` and are
-    kept until an attribute, or an entry of `data`, is set anew. Numbers changed inside an array are
-    not noticed: call `invalidate_split` after that.
+    kept until an attribute that they rest on, or an entry of `data`, is set anew. Numbers changed
+    inside an array are not noticed: call `invalidate_split` after that.
+
+    The samples run along the target's first axis. Another array has them too if its first axis is
+    the same one: by name where `axes` names both, else by length. Relations never have them, nor
+    has an array whose only axis follows a relation. What has no samples is a shared table, which
+    views carry along whole. Views copy nothing until a column of theirs is used, and rows that
+    follow each other not even then.
 
     Attributes:
-        data: Arrays by name. Those whose first dimension equals `n_samples` are aligned with the
-            samples; all others are shared tables, which views carry along whole.
+        data: Arrays by name.
         target: Name of the array to be explained.
         evaluator: Splits this context (see `Splitter`).
         args: How to split.
         num_nodes: Number of nodes of graph data, if it is such.
+        relation_names: Arrays that are relations: ``(E, 2)`` or ``(H, 3)``, target first.
+        structures: For arrays with one value per row of a relation (last axis), that relation.
+        axes: Names of an array's axes, as far as they are known.
         variables: What each array means, in words.
+        workspace: Folder in which tools may work.
     """
 
-    data: Mapping[str, NDArray[Any]]
+    __slots__ = (
+        "_memo",
+        "_rows",
+        "_split",
+        "args",
+        "axes",
+        "data",
+        "evaluator",
+        "num_nodes",
+        "relation_names",
+        "structures",
+        "target",
+        "variables",
+        "workspace",
+    )
+
+    data: Columns
     target: str
     evaluator: Splitter | None
     args: SplitOptions
     num_nodes: int | None
+    relation_names: tuple[str, ...]
+    structures: Mapping[str, str]
+    axes: Mapping[str, tuple[str, ...]]
     variables: Mapping[str, str]
+    workspace: Path | None
+    _rows: NDArray[np.int64] | None
+    _split: tuple[int, Mapping[str, AgentContext]] | None
+    _memo: tuple[int, dict[Hashable, Any]] | None
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a context is what it holds
         self,
         data: Mapping[str, Any],
         target: str,
@@ -90,22 +94,32 @@ class AgentContext:
         args: SplitOptions | None = None,
         rows: Sequence[int] | NDArray[Any] | None = None,
         num_nodes: int | None = None,
+        relation_names: Iterable[str] = (),
+        structures: Mapping[str, str] | None = None,
+        axes: Mapping[str, Sequence[str]] | None = None,
         variables: Mapping[str, str] | None = None,
+        workspace: Path | None = None,
     ) -> None:
         """Make a context; what ``data`` holds is not copied where it is arrays already.
 
         Raises:
-            DataError: The target is no array of ``data``, or ``rows`` has another length.
+            DataError: The target is no array of ``data``, ``rows`` has another length, or what is
+                said of an array contradicts the data.
         """
-        self.data = data
+        self.data = data if isinstance(data, Columns) else Columns(data)
         self.target = target
         self.evaluator = evaluator
         self.args = args or SplitOptions()
         self.num_nodes = num_nodes
+        self.relation_names = tuple(relation_names)
+        self.structures = dict(structures or {})
+        self.axes = {name: tuple(names) for name, names in (axes or {}).items()}
         self.variables = dict(variables or {})
+        self.workspace = workspace
         n_samples = self.n_samples
-        self._rows = np.arange(n_samples) if rows is None else np.asarray(rows, dtype=np.int64)
-        if self._rows.shape != (n_samples,):
+        self._check_structure()
+        self._rows = None if rows is None else np.asarray(rows, dtype=np.int64)
+        if self._rows is not None and self._rows.shape != (n_samples,):
             raise DataError(f"rows has shape {self._rows.shape} for {n_samples} samples")
 
     @classmethod
@@ -116,8 +130,22 @@ class AgentContext:
         evaluator: Splitter | None = None,
         args: SplitOptions | None = None,
     ) -> AgentContext:
-        """Return a root context of a dataset's target and features, without copying them."""
-        return cls(dataset.columns, dataset.target, evaluator=evaluator, args=args)
+        """Return a root context of a dataset's target, features and structured arrays.
+
+        None of them is copied.
+        """
+        told = dataset.structured
+        return cls(
+            {**dataset.columns, **told.arrays},
+            dataset.target,
+            evaluator=evaluator,
+            args=args,
+            num_nodes=told.num_nodes,
+            relation_names=told.relation_names,
+            structures=told.structures,
+            axes=told.axes,
+            variables=told.descriptions,
+        )
 
     @property
     def n_samples(self) -> int:
@@ -128,10 +156,10 @@ class AgentContext:
         """
         if self.target not in self.data:
             raise no_such_column(self.target, list(self.data), "target")
-        values = self.data[self.target]
-        if values.ndim == 0:
+        shape = self.data.shape(self.target)
+        if not shape:
             raise DataError(f"the target {self.target!r} is a single number, not one per sample")
-        return len(values)
+        return shape[0]
 
     @property
     def rows(self) -> NDArray[np.int64]:
@@ -140,9 +168,14 @@ class AgentContext:
         The rows of a root, or of a context given data of another length, are 0, 1, … n-1.
         """
         n_samples = self.n_samples
-        if len(self._rows) != n_samples:
-            self._rows = np.arange(n_samples, dtype=np.int64)
+        if self._rows is None or len(self._rows) != n_samples:
+            return np.arange(n_samples, dtype=np.int64)
         return self._rows
+
+    @property
+    def is_view(self) -> bool:
+        """Whether `rows` count in another context."""
+        return self._rows is not None
 
     @property
     def train_split(self) -> AgentContext:
@@ -159,6 +192,15 @@ class AgentContext:
         """The view that fitted expressions are judged on; errors as for `train_split`."""
         return self._splits()["validation"]
 
+    def aligned(self) -> frozenset[str]:
+        """Return the names of the arrays that have the samples as their first axis.
+
+        Raises:
+            DataError: It cannot be told whether an array's only axis are samples or nodes.
+        """
+        n_samples = self.n_samples
+        return frozenset(name for name in self.data if self._is_aligned(name, n_samples))
+
     def take(self, rows: Sequence[int] | NDArray[Any]) -> AgentContext:
         """Return a view of the samples at ``rows``, counted within this context, in that order.
 
@@ -166,15 +208,11 @@ class AgentContext:
             rows: 0-based positions, shape ``(m,)``; repeats are allowed.
 
         Raises:
-            DataError: Not whole numbers, or out of range.
+            DataError: Not whole numbers, out of range, or see `aligned`.
         """
-        n_samples = self.n_samples
-        index = row_index(rows, n_samples)
-        data = {
-            name: array[index] if array.shape[:1] == (n_samples,) else array
-            for name, array in self.data.items()
-        }
-        return self._derived(data, self.rows[index])
+        index = row_index(rows, self.n_samples)
+        rows = self.rows[index] if self.is_view else index
+        return self._derived(self.data.take(index, self.aligned()), rows)
 
     def with_data(self, data: Mapping[str, Any]) -> AgentContext:
         """Return a context of other arrays for the same samples, with columns added or changed.
@@ -182,23 +220,47 @@ class AgentContext:
         Raises:
             DataError: The number of samples differs, or the target is missing.
         """
-        return self._derived(data, self.rows)
+        return self._derived(Columns(data), self.rows)
 
     def invalidate_split(self) -> None:
-        """Forget the two views; the next access splits again."""
+        """Forget the two views, and what was worked out once; the next access splits again."""
         self._split = None
+        self._memo = None
+
+    def once(self, key: Hashable, work_out: Callable[[AgentContext], T]) -> T:
+        """Return what is worked out once from this context, and kept as long as its views are.
+
+        Args:
+            key: Names it.
+            work_out: Called with this context, the first time.
+        """
+        changes = self.data.changes
+        if self._memo is None or self._memo[0] != changes:
+            self._memo = (changes, {})
+        known = self._memo[1]
+        if key not in known:
+            known[key] = work_out(self)
+        found: T = known[key]
+        return found
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name == "data":
-            value = {key: np.asarray(array) for key, array in value.items()}
-        if not name.startswith("_"):
+        if name not in AgentContext.__slots__:
+            raise AttributeError(
+                f"an AgentContext has no attribute {name!r}"
+                + did_you_mean(name, (slot for slot in AgentContext.__slots__ if slot[0] != "_"))
+            )
+        if name == "data" and not isinstance(value, Columns):
+            value = Columns(value)
+        if not name.startswith("_") and name not in _BESIDE_THE_SPLIT:
             object.__setattr__(self, "_split", None)
+            object.__setattr__(self, "_memo", None)
         object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         return f"<AgentContext {self.target!r}: {self.n_samples} samples of {', '.join(self.data)}>"
 
-    def _derived(self, data: Mapping[str, Any], rows: NDArray[np.int64]) -> AgentContext:
+    def _derived(self, data: Columns, rows: NDArray[np.int64]) -> AgentContext:
+        told = data.keys()
         return type(self)(
             data,
             self.target,
@@ -206,30 +268,83 @@ class AgentContext:
             args=self.args,
             rows=rows,
             num_nodes=self.num_nodes,
+            relation_names=[name for name in self.relation_names if name in told],
+            structures={name: other for name, other in self.structures.items() if name in told},
+            axes={name: names for name, names in self.axes.items() if name in told},
             variables=self.variables,
+            workspace=self.workspace,
         )
 
+    def _is_aligned(self, name: str, n_samples: int) -> bool:
+        shape = self.data.shape(name)
+        if name == self.target:
+            return True
+        if shape[:1] != (n_samples,) or name in self.relation_names:
+            return False
+        if name in self.axes and self.target in self.axes:
+            return self.axes[name][0] == self.axes[self.target][0]
+        if name in self.structures and len(shape) == 1:
+            return False
+        if (
+            len(shape) == 1
+            and n_samples == self.num_nodes
+            and len(self.data.shape(self.target)) > 1
+        ):
+            raise DataError(
+                f"{name!r} has {n_samples} values, and there are as many samples as nodes: name "
+                f"the axes of {name!r} and of the target {self.target!r} in `axes`"
+            )
+        return True
+
+    def _check_structure(self) -> None:
+        """Refuse what is said of arrays that are not there or have other axes."""
+        problems = [
+            f"{what} names {name!r}, which is no array of the data{did_you_mean(name, self.data)}"
+            for what, names in (
+                ("relation_names", self.relation_names),
+                ("structures", self.structures),
+                ("axes", self.axes),
+            )
+            for name in names
+            if name not in self.data
+        ]
+        problems += [
+            f"{name!r} follows {relation!r}, which is no relation"
+            for name, relation in self.structures.items()
+            if relation not in self.relation_names
+        ]
+        problems += [
+            f"{name!r} has {len(self.data.shape(name))} axes, and {len(names)} names for them"
+            for name, names in self.axes.items()
+            if name in self.data and len(self.data.shape(name)) != len(names)
+        ]
+        if problems:
+            raise DataError("; ".join(problems))
+
     def _splits(self) -> Mapping[str, AgentContext]:
-        """Return the two views, splitting only where `data` is not what was split last."""
-        if self._split is not None and _same_arrays(self._split[0], self.data):
+        """Return the two views, splitting only where `data` are not what was split last."""
+        changes = self.data.changes
+        if self._split is not None and self._split[0] == changes:
             return self._split[1]
         if self.evaluator is None:
             raise DataError("the context has no evaluator to split it; set context.evaluator")
-        # The arrays are kept, not their ids: an id may come back with another array.
-        before = dict(self.data)
-        views = check_split(self.evaluator.split(self), self.evaluator)
-        self._split = (before, views)
+        views = check_split(self.evaluator.split(self), self.evaluator, self)
+        self._split = (changes, views)
         return views
 
-    _rows: NDArray[np.int64]
-    _split: tuple[dict[str, NDArray[Any]], Mapping[str, AgentContext]] | None
 
-
-def check_split(views: Any, evaluator: Any) -> dict[str, AgentContext]:
+def check_split(views: Any, evaluator: Any, context: AgentContext) -> dict[str, AgentContext]:
     """Return what an evaluator's ``split`` returned, if it keeps the contract.
 
+    Args:
+        views: What it returned.
+        evaluator: Who, for messages.
+        context: What was split.
+
     Raises:
-        FormatError: It is no mapping of exactly train and validation to contexts with samples.
+        FormatError: It is no mapping of exactly train and validation to contexts with samples, of
+            the same variables and target; or a row is in both, although the context's arguments do
+            not ask for that (``method="same"``).
     """
     kind = evaluator if isinstance(evaluator, type) else type(evaluator)
     where = f"{kind.__name__}.split"
@@ -245,10 +360,31 @@ def check_split(views: Any, evaluator: Any) -> dict[str, AgentContext]:
         for name, view in views.items()
         if not isinstance(view, AgentContext) or view.n_samples == 0
     ]
+    if not problems:
+        problems = _contradictions(views["train"], views["validation"], context)
     if problems:
         raise FormatError(where, problems)
     return dict(views)
 
 
-def _same_arrays(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return one.keys() == other.keys() and all(one[name] is other[name] for name in one)
+def _contradictions(
+    train: AgentContext, validation: AgentContext, context: AgentContext
+) -> list[str]:
+    if train.target != validation.target:
+        return [f"the targets differ: {train.target!r} and {validation.target!r}"]
+    odd = sorted(train.data.keys() ^ validation.data.keys())
+    if odd:
+        return [f"{', '.join(map(repr, odd))}: in one of train and validation only"]
+    if context.args.method == "same":
+        return []
+    # Data of an evaluator's own making have rows that count nowhere else.
+    own = [view.rows for view in (train, validation) if view.is_view or view is context]
+    shared = np.intersect1d(own[0], own[1]) if len(own) == 2 else np.empty(0)
+    if train is not validation and not shared.size:
+        return []
+    first = f"row {shared[0]}" if shared.size else "every row"
+    return [
+        f"{first} is in training and in validation, as are {shared.size or train.n_samples} of "
+        f"{validation.n_samples} validation rows; to fit and measure on the same rows, ask for it "
+        'with SplitOptions(method="same")'
+    ]

@@ -154,11 +154,11 @@ def _table(
     if len(lengths) > 1:
         shown = ", ".join(f"{name!r} has {length}" for length, name in sorted(lengths.items()))
         raise DataError(f"{where}: columns differ in length: {shown}")
-    columns = {name: _column(name, array, where) for name, array in arrays.items()}
+    columns = {name: table_column(name, array, where) for name, array in arrays.items()}
     return Table(where, columns, next(iter(lengths)), target=target, notes=notes)
 
 
-def _column(name: str, array: NDArray[Any], where: str) -> NDArray[Any]:
+def table_column(name: str, array: NDArray[Any], where: str) -> NDArray[Any]:
     """Return a numeric array as float64 and a text array as object.
 
     Raises:
@@ -177,7 +177,7 @@ def _column(name: str, array: NDArray[Any], where: str) -> NDArray[Any]:
                 )
         return column
     if kind == "f":
-        return array.astype(np.float64)
+        return array.astype(np.float64, copy=False)
     if kind in "UO":
         cells = [_text(name, row, cell, where) for row, cell in enumerate(array)]
         if all(cell is None for cell in cells):

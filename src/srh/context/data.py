@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from srh.context.structured import NOTHING_STRUCTURED, Structured
 from srh.errors import DataError
 from srh.text import did_you_mean, one_line
 
@@ -67,6 +68,7 @@ class Dataset:
         extra: Columns that are neither target nor feature. They serve partitions only (groups,
             time) and are never given to a formula or model. A missing text is ``None``.
         notes: What the reader did that a person should know, one sentence each.
+        structured: Arrays of other shapes that formulas may use, relations among them.
 
     Raises:
         DataError: A column has not one value per row.
@@ -81,6 +83,7 @@ class Dataset:
     classes: tuple[str, ...] | tuple[float, ...] = ()
     extra: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    structured: Structured = NOTHING_STRUCTURED
 
     def __post_init__(self) -> None:
         rows = _read_only(self.source_rows)
@@ -98,6 +101,11 @@ class Dataset:
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.source_rows)
+
+    @property
+    def formula_names(self) -> tuple[str, ...]:
+        """Names that a formula may use: features and structured arrays."""
+        return (*self.features, *self.structured.arrays)
 
     @property
     def X(self) -> NDArray[np.float64]:  # noqa: N802
@@ -148,6 +156,7 @@ class Dataset:
             columns={name: column[index] for name, column in self.columns.items()},
             extra={name: column[index] for name, column in self.extra.items()},
             source_rows=self.source_rows[index],
+            structured=self.structured.take(index),
         )
 
 

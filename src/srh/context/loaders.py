@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from srh.context.array_files import read_joblib, read_npz
+from srh.context.context_table import read_context_table
 from srh.context.csv_table import read_csv
 from srh.context.data import Dataset, DataSpec, column_name, no_such_column
+from srh.context.structured import Structured
 from srh.context.table import Table, to_number
 from srh.errors import DataError
 from srh.text import one_line, plural
@@ -22,16 +25,18 @@ _MOST_CLASSES = 1000
 
 
 def load_dataset(path: str | Path, spec: DataSpec | None = None) -> Dataset:
-    """Load a data file as a task declares it.
+    """Load a data file, or a ``context.data`` folder, as a task declares it.
 
     Args:
-        path: A ``.csv``, ``.npz``, ``.joblib`` or ``.pkl`` file. The last two are pickles: loading
-            one runs what its author put in it, so take them from a task's author only.
+        path: A folder with a manifest, or a ``.csv``, ``.npz``, ``.joblib`` or ``.pkl`` file. The
+            last two are pickles: loading one runs what its author put in it, so take them from a
+            task's author only.
         spec: Target, features and policies. ``None``: the defaults of `DataSpec`.
 
     Raises:
         DataError: The file cannot be read, or the data cannot be used as declared. The message
             names file, column and row: the 1-based data row and, for CSV, the line in the file.
+        ContextManifestError: A folder breaks the rules of its format.
     """
     path = Path(path)
     spec = spec or DataSpec()
@@ -51,7 +56,7 @@ def apply_policies(table: Table, spec: DataSpec) -> Dataset:
     _refuse_infinite(table, used)
     rows = _choose_rows(table, used, spec)
     notes += _row_notes(table, rows, target, spec)
-    columns = {name: table.columns[name][rows] for name in used}
+    columns = {name: _rows_of(table.columns[name], rows) for name in used}
     categories: dict[str, tuple[str, ...]] = {}
     if spec.categorical == "codes":
         for name in features:
@@ -69,13 +74,39 @@ def apply_policies(table: Table, spec: DataSpec) -> Dataset:
         units=_units(table, spec),
         categories=categories,
         classes=classes,
-        extra={name: table.columns[name][rows] for name in extra},
+        extra={name: _rows_of(table.columns[name], rows) for name in extra},
         notes=(*table.notes, *notes),
+        structured=_structured(table, spec, used, rows),
     )
+
+
+def _rows_of(column: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+    """Return some rows, ascending; all of them without a copy: a column may be a mapped file."""
+    return column if len(rows) == len(column) else column[rows]
+
+
+def _structured(
+    table: Table, spec: DataSpec, used: list[str], rows: NDArray[np.int64]
+) -> Structured:
+    """Return the arrays beside the columns that formulas may use; relations always are."""
+    told = table.structured
+    if spec.features is not None:
+        wanted = {*map(column_name, spec.features), *told.relation_names}
+        arrays = {name: array for name, array in told.arrays.items() if name in wanted}
+        told = replace(told, arrays=arrays, samples=told.samples & arrays.keys())
+    kept = {*used, *told.arrays}
+    told = replace(
+        told,
+        structures={name: other for name, other in told.structures.items() if name in kept},
+        axes={name: axes for name, axes in told.axes.items() if name in kept},
+    )
+    return told if len(rows) == table.n_rows else told.take(rows)
 
 
 def _read(path: Path, target: str | None) -> Table:
     suffix = path.suffix.lower()
+    if path.is_dir() and suffix not in _SUFFIXES:
+        return read_context_table(path, target)
     if suffix == ".csv":
         return read_csv(path)
     if suffix == ".npz":
@@ -102,7 +133,7 @@ def _choose_columns(table: Table, spec: DataSpec) -> tuple[str, list[str], list[
     else:
         features = _named_features(table, spec.features, target)
     features, notes = _treat_text(table, features, spec)
-    if not features:
+    if not features and not table.structured.arrays:
         raise DataError(f"{table.where}: no feature is left beside the target {target!r}")
     return target, features, notes
 
@@ -110,8 +141,11 @@ def _choose_columns(table: Table, spec: DataSpec) -> tuple[str, list[str], list[
 def _named_features(table: Table, names: list[str], target: str) -> list[str]:
     features: list[str] = []
     for name in map(column_name, names):
+        if name in table.structured.arrays:
+            continue  # see _structured
         if name not in table.columns:
-            raise no_such_column(name, list(table.columns), f"{table.where}: features")
+            known = [*table.columns, *table.structured.arrays]
+            raise no_such_column(name, known, f"{table.where}: features")
         if name == target:
             raise DataError(f"{table.where}: features: {name!r} is the target; remove it")
         if name in features:
@@ -278,7 +312,8 @@ def _classes(
 
 def _units(table: Table, spec: DataSpec) -> dict[str, str]:
     units = {column_name(name): unit for name, unit in spec.units.items()}
+    known = [*table.columns, *table.structured.arrays]
     for name in units:
-        if name not in table.columns:
-            raise no_such_column(name, list(table.columns), f"{table.where}: units")
-    return units
+        if name not in known:
+            raise no_such_column(name, known, f"{table.where}: units")
+    return {**table.units, **units}

@@ -18,9 +18,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from srh.context.agent_context import AgentContext, SplitOptions, Splitter, check_split
+from srh.context.agent_context import AgentContext, Splitter, check_split
 from srh.context.data import Dataset, row_index
 from srh.context.partition_check import Partition, check_partitions
+from srh.context.split_options import SplitOptions
 from srh.errors import DataError, FormatError
 from srh.text import one_line
 
@@ -232,7 +233,8 @@ def _evaluator_split(
         time=spec.time,
     )
     root = AgentContext.from_dataset(dataset, evaluator=evaluator, args=options)
-    views = check_split(evaluator.split(root.take(rows)), evaluator)
+    development = root.take(rows)
+    views = check_split(evaluator.split(development), evaluator, development)
     return views["train"].rows.tolist(), views["validation"].rows.tolist()
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from srh.context.data import column_name
+from srh.context.structured import NOTHING_STRUCTURED, Structured
 from srh.errors import DataError
 from srh.text import one_line
 
@@ -27,6 +28,8 @@ class Table:
         lines: For text files, the line on which each row starts, 1-based.
         target: Name of the target where the format fixes it.
         notes: What a person should know about the reading.
+        units: Unit of a column, where the format has it.
+        structured: Arrays beside the columns.
     """
 
     where: str
@@ -35,6 +38,8 @@ class Table:
     lines: NDArray[np.int64] | None = None
     target: str | None = None
     notes: tuple[str, ...] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
+    structured: Structured = NOTHING_STRUCTURED
 
     def place(self, column: str, row: int) -> str:
         """Say where a value stands: file, column, 1-based data row and, for text, line."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -141,6 +142,7 @@ def grouped_param(
     return GroupedParameter(column, name, value, default)
 
 
+@lru_cache(maxsize=128)
 def distinct_parameters(expression: Expression) -> tuple[AnyParameter, ...]:
     """Return the parameters, each name once, in order of first appearance.
 

@@ -43,10 +43,10 @@ def _evaluate(request_name: str, result_name: str, *, unsafe: bool) -> None:
 
     import msgspec
 
+    from srh.context import digest_data
     from srh.errors import HarnessError, UsageError
     from srh.evaluation.child import REQUEST_LIMIT
     from srh.evaluation.protocol import read_request
-    from srh.evaluation.provenance import digest_data
     from srh.evaluation.runner import run_request
     from srh.files import read_regular, write_whole
     from srh.formats import pretty_json

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from srh.context import load_dataset
+from srh.context import digest_data, load_dataset
 from srh.errors import HarnessError, SrhError
 from srh.evaluation.contestants import Contestants
 from srh.evaluation.formula_trial import FormulaContender
@@ -21,7 +21,6 @@ from srh.evaluation.measuring import registry_of, staged_task, takes_code
 from srh.evaluation.model_trial import ModelContender
 from srh.evaluation.outputs_trial import score_outputs
 from srh.evaluation.protocol import EvaluationResult, Request, Usage, read_request
-from srh.evaluation.provenance import digest_data
 from srh.evaluation.scorer import TrialFailedError, score
 from srh.files import read_regular
 from srh.formats import pretty_json

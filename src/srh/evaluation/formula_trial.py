@@ -11,7 +11,7 @@ import numpy as np
 
 from srh.context import AgentContext, Dataset, SplitOptions
 from srh.engine import Expression, FitResult, Symbol, is_structured, parse
-from srh.errors import FormulaError
+from srh.errors import DataError, FormulaError
 from srh.evaluation.protocol import Estimate, Fitted, Request
 from srh.evaluation.scorer import (
     Answer,
@@ -21,7 +21,7 @@ from srh.evaluation.scorer import (
     require_same,
     target_scale,
 )
-from srh.evaluator import fit_equation
+from srh.evaluator import fit_equation, refuse_copies
 from srh.evaluator.utils import calc_complexity
 from srh.text import harmless
 
@@ -44,7 +44,7 @@ class FormulaContender:
             raise TrialFailedError("error", "the target is of categories; a formula gives numbers")
         self._request = request
         self._context = AgentContext.from_dataset(dataset, args=SplitOptions(seed=request.seed))
-        self._features = dataset.features
+        self._features = dataset.formula_names
         self._per_fold: list[FitResult] = []
         try:
             text = source.decode("utf-8").rstrip()
@@ -99,17 +99,19 @@ class FormulaContender:
         return formula
 
     def _fit(self, train: Rows) -> FitResult:
+        context = self._context.take(train)
         try:
-            return fit_equation(
-                self._formula, Symbol(self._context.target), self._context.take(train)
-            )
+            refuse_copies(self._formula, context)
+            return fit_equation(self._formula, Symbol(context.target), context)
+        except DataError as error:
+            raise TrialFailedError("error", f"formula.txt: {harmless(str(error))}") from error
         except FormulaError as error:
             message = f"the fit on the training rows failed: {harmless(str(error))}"
             raise TrialFailedError("error", message) from error
 
     def _evaluate(self, expression: Expression, rows: Rows) -> Values:
         try:
-            return expression.evaluate(self._context.take(rows).data)
+            return expression.evaluate(self._context.take(rows))
         except FormulaError as error:
             raise TrialFailedError("error", harmless(str(error))) from error
 

@@ -11,9 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from srh import __version__
-from srh.digest import digest_file
 from srh.environment import MACHINE_VARIABLES
-from srh.errors import DataError
 from srh.evaluation.measuring import takes_code
 from srh.evaluation.protocol import Provenance, Request
 from srh.trials import TrialSource
@@ -29,7 +27,7 @@ def describe(
     Args:
         request: What is asked.
         source: The trial's source.
-        data: Digest of the data file.
+        data: Digest of the data.
         task: Digest of the task, where there is one.
     """
     return Provenance(
@@ -46,18 +44,6 @@ def describe(
         limits=request.limits,
         sandbox=request.sandbox if takes_code(request, source.kind) else "none needed",
     )
-
-
-def digest_data(path: Path) -> str:
-    """Return the digest of a data file.
-
-    Raises:
-        DataError: It cannot be read.
-    """
-    try:
-        return digest_file(path)
-    except OSError as error:
-        raise DataError(f"{path}: the data file cannot be read ({error.strerror})") from error
 
 
 @functools.cache

@@ -19,7 +19,7 @@ from typing import IO, Literal
 
 import msgspec
 
-from srh.context import DataSpec, Partition
+from srh.context import DataSpec, Partition, digest_data
 from srh.environment import clean_environment
 from srh.errors import FormatError, SrhError
 from srh.evaluation import nurseries
@@ -27,7 +27,7 @@ from srh.evaluation.child import NO_PROCESSES
 from srh.evaluation.measuring import registry_of, stage_task, takes_code
 from srh.evaluation.outcomes import judge_end
 from srh.evaluation.protocol import EvaluationResult, Request, Usage, read_result
-from srh.evaluation.provenance import describe, digest_data
+from srh.evaluation.provenance import describe
 from srh.examples import task_files
 from srh.files import FileRefusedError, read_regular, remove_tree
 from srh.formats import read_json
@@ -84,7 +84,7 @@ def evaluate_trial(  # noqa: PLR0913 - its first six arguments are the protocol'
 
     Args:
         trial_dir: Folder of the trial.
-        dataset_path: CSV, ``.npz`` or ``.joblib`` file.
+        dataset_path: CSV, ``.npz`` or ``.joblib`` file, or ``context.data`` folder.
         metrics: Names of the metrics.
         partitions: (training rows, validation rows) of each fold, indices into the loaded data.
         tolerance: Largest accepted round-trip difference, relative to the target's scale.

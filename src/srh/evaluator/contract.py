@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from srh.errors import MetricError
+from srh.evaluator.missing import Missing
 from srh.metrics import Score
 from srh.text import one_line
 
@@ -33,6 +34,8 @@ def check_metrics(result: Any) -> dict[str, float | int]:
             value, int | float | np.integer | np.floating
         ):
             problems.append(f"metric {one_line(name)!r}: a number is needed, got {_kind(value)}")
+        elif isinstance(value, Missing):
+            metrics[str(name)] = value
         else:
             whole = isinstance(value, int | np.integer)
             metrics[str(name)] = int(value) if whole else float(value)
@@ -44,13 +47,15 @@ def check_metrics(result: Any) -> dict[str, float | int]:
 def scores_from_metrics(metrics: Mapping[str, float | int]) -> dict[str, Score]:
     """Return an evaluator's metrics as scores.
 
-    NaN is ``non_evaluable`` (``undefined``): the evaluator's result has no room for a reason. An
-    infinity, or an integer beyond float64, is an ``error`` (``not_finite``).
+    `Missing` is ``non_evaluable`` for its reason, any other NaN for none that is known
+    (``undefined``). An infinity, or an integer beyond float64, is an ``error`` (``not_finite``).
     """
     return {name: _score(name, value) for name, value in metrics.items()}
 
 
 def _score(name: str, value: float | int) -> Score:
+    if isinstance(value, Missing):
+        return Score.non_evaluable(name, value.code, value.message)
     try:
         number = float(value)
     except OverflowError:

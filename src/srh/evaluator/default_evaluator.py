@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from srh.context import AgentContext
 from srh.engine import Expression, FitResult, GroupedParameter, Symbol
 from srh.errors import DataError, FitError
 from srh.evaluator import utils
+from srh.evaluator.missing import number_of
 from srh.evaluator.utils.splitting import Rows
-from srh.metrics import DEFAULT_METRICS, Score, score_predictions
+from srh.metrics import DEFAULT_METRICS, Score, Target, score_predictions
 from srh.text import did_you_mean
 
 
@@ -30,12 +31,12 @@ class DefaultEvaluator:
         """Return ``{"train": …, "validation": …}``, two views of the whole context.
 
         ``context.args`` says how: ``random`` by seed, ``ood`` with the upper end of a variable held
-        out, or ``chronological`` with the latest rows held out.
+        out, ``chronological`` with the latest rows held out, or ``same`` with nothing held out.
 
         Raises:
             DataError: The data cannot be split that way.
         """
-        train, validation = _split_rows(context)
+        train, validation = split_rows(context)
         return {"train": context.take(train), "validation": context.take(validation)}
 
     @classmethod
@@ -69,13 +70,10 @@ class DefaultEvaluator:
             context: Training or validation context.
 
         Returns:
-            The ten default metrics. One that is undefined for the data is NaN, as a result
-            holds numbers only; `score_equation` has the reasons.
+            The ten default metrics. One that is undefined for the data is NaN, with its reason
+            (see `srh.evaluator.Missing`).
         """
-        return {
-            name: math.nan if score.value is None else _plain(name, score.value)
-            for name, score in score_equation(f, y, context).items()
-        }
+        return plain_metrics(score_equation(f, y, context))
 
     @classmethod
     def fit_candidate(cls, f: Expression, context: AgentContext) -> Expression:
@@ -88,7 +86,9 @@ class DefaultEvaluator:
         return cls.evaluate(f, Symbol(context.target), context)
 
 
-def fit_equation(f: Expression, y: Expression, context: AgentContext) -> FitResult:
+def fit_equation(
+    f: Expression, y: Expression | NDArray[np.float64], context: AgentContext
+) -> FitResult:
     """Fit the parameters of ``f`` so that it approximates ``y``, and keep what the fit found out.
 
     The seed of the fit's starts is ``context.args.seed``.
@@ -122,21 +122,57 @@ def score_equation(
         ExpressionError: The formula cannot be evaluated on the data.
     """
     return score_predictions(
-        y.evaluate(context),
-        f.evaluate(context),
+        left_side(y, context),
+        right_side(f, context),
         names=names,
         n_parameters=f.count_parameters(),
         complexity=utils.calc_complexity(f),
     )
 
 
-def _plain(name: str, value: float) -> float | int:
-    return int(value) if name == "complexity" else value
+def left_side(y: Expression, context: AgentContext) -> Target:
+    """Return what formulas are measured against, evaluated once as long as the data stay."""
+    return context.once(("left side", y), lambda whole: Target(y.evaluate(whole).ravel()))
 
 
-def _split_rows(context: AgentContext) -> tuple[Rows, Rows]:
+def right_side(f: Expression, context: AgentContext) -> NDArray[np.float64]:
+    """Return a formula's values; the latest ones are kept, for whoever asks next."""
+    kept = context.once("right side", _nothing_yet)
+    latest = kept.get("latest")
+    if latest is None or latest[0] != f:
+        latest = kept["latest"] = f, f.evaluate(context)
+    return latest[1]
+
+
+def _nothing_yet(_context: AgentContext) -> dict[str, tuple[Expression, NDArray[np.float64]]]:
+    return {}
+
+
+def left_shape(y: Expression, context: AgentContext) -> tuple[int, ...]:
+    """Return the shape of what formulas are measured against."""
+    return context.once(("left shape", y), lambda whole: y.evaluate(whole).shape)
+
+
+def plain_metrics(scores: Mapping[str, Score]) -> dict[str, float | int]:
+    """Return scores as an evaluator's result: numbers, NaN with its reason where there is none."""
+    return {
+        name: int(score.value)
+        if name == "complexity" and score.value is not None
+        else number_of(score)
+        for name, score in scores.items()
+    }
+
+
+def split_rows(context: AgentContext) -> tuple[Rows, Rows]:
+    """Return training and validation samples as ``context.args`` ask for them.
+
+    Raises:
+        DataError: The data cannot be split that way.
+    """
     options = context.args
     fraction = options.validation_fraction
+    if options.method == "same":
+        return np.arange(context.n_samples), np.arange(context.n_samples)
     if options.method == "random":
         return utils.random_split(context.n_samples, fraction, options.seed)
     if options.method == "chronological":
@@ -157,8 +193,9 @@ def _column(context: AgentContext, name: str) -> NDArray[Any]:
 def _refuse_label_per_row(f: Expression, context: AgentContext) -> None:
     for node in f.parameters:
         if isinstance(node, GroupedParameter) and node.label in context.data:
-            labels = context.data[node.label].tolist()
-            if len(set(labels)) == len(labels):
+            labels = context.data[node.label].ravel().tolist()
+            # Labels of nodes, say, repeat with every sample.
+            if len(set(labels)) == context.data[context.target].size:
                 raise FitError(
                     f"grouped parameter {node.name!r}: column {node.label!r} has another label in "
                     "every row, so that its table would memorise the target; group by a column "

@@ -40,6 +40,7 @@ from srh.metrics.registry import (
 from srh.metrics.rules import Problem
 from srh.metrics.score import Score, ScoreBatch, Status
 from srh.metrics.spec import Aggregation, Direction, Evidence, Floor, MetricSpec, Profile, Range
+from srh.metrics.target import Target
 
 __all__ = [
     "CLASSIFICATION_METRICS",
@@ -73,6 +74,7 @@ __all__ = [
     "ScoreColumn",
     "Status",
     "Surroundings",
+    "Target",
     "aggregate",
     "checked",
     "complete",

@@ -11,16 +11,17 @@ from srh.errors import MetricError
 from srh.metrics.catalogue import DEFAULT_METRICS, METRICS
 from srh.metrics.classification import ClassificationData
 from srh.metrics.declared import EvaluatorInfo
-from srh.metrics.numeric import FloatArray, UndefinedMetricError
+from srh.metrics.numeric import UndefinedMetricError
 from srh.metrics.registry import require_known
 from srh.metrics.regression import RegressionData
 from srh.metrics.score import Score
+from srh.metrics.target import Target, as_vector
 
 _LARGEST_COUNT = 2**53  # a float still holds every integer up to here
 
 
 def score_predictions(
-    y: ArrayLike,
+    y: ArrayLike | Target,
     predictions: ArrayLike,
     *,
     names: Sequence[str] | Mapping[str, EvaluatorInfo] = DEFAULT_METRICS,
@@ -30,7 +31,7 @@ def score_predictions(
     """Measure predictions with regression metrics.
 
     Args:
-        y: Target, real numbers, shape (n,).
+        y: Target, real numbers, shape (n,); a `Target` where one is measured against repeatedly.
         predictions: Real numbers, shape (n,); nothing is broadcast.
         names: Metrics to compute; with other names than their evaluators', each with its evaluator.
         n_parameters: Number of fitted parameters of what predicted, for ``aic`` and ``bic``.
@@ -46,11 +47,13 @@ def score_predictions(
             lengths differ; a count is negative or no integer.
     """
     evaluators = names if isinstance(names, Mapping) else _regression_metrics(names)
+    known = y if isinstance(y, Target) else Target(y)
     data = RegressionData(
-        y=_vector(y, "target"),
-        predictions=_vector(predictions, "predictions"),
+        y=known.values,
+        predictions=as_vector(predictions, "predictions"),
         n_parameters=_count(n_parameters, "n_parameters"),
         complexity=_count(complexity, "complexity"),
+        known=known,
     )
     if data.y.size != data.predictions.size:
         raise MetricError(
@@ -113,21 +116,6 @@ def _find_flaw(data: RegressionData) -> UndefinedMetricError | None:
                 status="error",
             )
     return None
-
-
-def _vector(values: ArrayLike, what: str) -> FloatArray:
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise MetricError(
-            f"{what}: a vector of numbers is needed, got a ragged sequence"
-        ) from error
-    if array.ndim != 1:
-        raise MetricError(f"{what}: shape (n,) is needed, got {array.shape}")
-    if array.size and array.dtype.kind not in "iuf":
-        raise MetricError(f"{what}: real numbers are needed, got {array.dtype}")
-    with np.errstate(over="ignore"):  # a long double may become infinite; that is found later
-        return array.astype(np.float64)
 
 
 def _count(value: int | None, what: str) -> int | None:

@@ -22,8 +22,11 @@ from srh.metrics.numeric import (
     average_ranks,
     centred,
     difference,
+    mean,
+    subtract,
     unscale,
 )
+from srh.metrics.target import Target
 
 
 @dataclass(frozen=True)
@@ -35,17 +38,29 @@ class RegressionData:
         predictions: Predictions, float64, shape (n,).
         n_parameters: Fitted parameters of what predicted; None if it has no such count.
         complexity: Size of what predicted; None if it has none.
+        known: The target ``y``, with what has been worked out of it, if it is kept.
     """
 
     y: FloatArray
     predictions: FloatArray
     n_parameters: int | None = None
     complexity: int | None = None
+    known: Target | None = None
+
+    @cached_property
+    def target(self) -> Target:
+        """The target, with what has been worked out of it."""
+        return Target(self.y) if self.known is None else self.known
+
+    @cached_property
+    def predictions_vary(self) -> bool:
+        """Whether two predictions differ."""
+        return bool(np.min(self.predictions) != np.max(self.predictions))
 
     @cached_property
     def residuals(self) -> Scaled:
         """``y - predictions``."""
-        return align(*difference(self.y, self.predictions))
+        return subtract(self.y, self.predictions)
 
 
 def mse(data: RegressionData) -> float:
@@ -70,8 +85,8 @@ def nrmse(data: RegressionData) -> float:
     n). Undefined where the target is constant (``constant_target``) or one row (``too_few_rows``).
     """
     _require_two_rows(data)
-    _require_varying(data.y, "target")
-    residuals, deviations = data.residuals, centred(data.y)
+    _require_varying_target(data)
+    residuals, deviations = data.residuals, data.target.deviations
     ratio = math.sqrt(residuals.mean_square()) / math.sqrt(deviations.mean_square())
     return unscale(ratio, residuals.exponent - deviations.exponent)
 
@@ -85,7 +100,7 @@ def max_error(data: RegressionData) -> float:
 def mae(data: RegressionData) -> float:
     """Mean absolute error, mean(|r|), in units of the target."""
     residuals = data.residuals
-    return unscale(float(np.mean(np.abs(residuals.digits))), residuals.exponent)
+    return unscale(mean(np.abs(residuals.digits)), residuals.exponent)
 
 
 def mape(data: RegressionData) -> float:
@@ -96,17 +111,20 @@ def mape(data: RegressionData) -> float:
 
     Source: A. de Myttenaere et al., Neurocomputing 192 (2016) 38-48, eq. (1).
     """
-    zeros = np.flatnonzero(data.y == 0)
+    zeros = data.target.zeros
     if zeros.size:
         raise UndefinedMetricError(
             "zero_target",
             f"{zeros.size} of {data.y.size} targets are zero (first at row {zeros[0]}), "
             "a relative error needs others",
         )
+    residuals = data.residuals
+    if residuals.exponent == 0 and data.target.smallest > 2.0**-240:
+        return unscale(mean(np.abs(residuals.digits / data.y)), 0)
     digits, exponents = difference(data.y, data.predictions)
     target_digits, target_exponents = np.frexp(data.y)
     ratios = align(np.abs(digits / target_digits), exponents - target_exponents)
-    return unscale(float(np.mean(ratios.digits)), ratios.exponent)
+    return unscale(mean(ratios.digits), ratios.exponent)
 
 
 def r2(data: RegressionData) -> float:
@@ -118,8 +136,8 @@ def r2(data: RegressionData) -> float:
     Source: T. O. Kvålseth, The American Statistician 39 (1985) 279-285, eq. (1).
     """
     _require_two_rows(data)
-    _require_varying(data.y, "target")
-    residuals, deviations = data.residuals, centred(data.y)
+    _require_varying_target(data)
+    residuals, deviations = data.residuals, data.target.deviations
     ratio = residuals.mean_square() / deviations.mean_square()
     exponent = 2 * (residuals.exponent - deviations.exponent)
     return 1.0 - unscale(ratio, exponent, may_vanish=True)
@@ -161,7 +179,7 @@ def pearson_r(data: RegressionData) -> float:
     Source: K. Pearson, Philosophical Transactions of the Royal Society A 187 (1896) 253-318.
     """
     _require_correlation(data)
-    return _correlation(data.y, data.predictions)
+    return _correlation(data.target.deviations, centred(data.predictions))
 
 
 def spearman_r(data: RegressionData) -> float:
@@ -173,7 +191,8 @@ def spearman_r(data: RegressionData) -> float:
     Kendall, Rank Correlation Methods (1948), ch. 3.
     """
     _require_correlation(data)
-    return _correlation(average_ranks(data.y), average_ranks(data.predictions))
+    ranks = average_ranks(data.predictions)
+    return _correlation(data.target.rank_deviations, centred(ranks))
 
 
 def complexity(data: RegressionData) -> float:
@@ -188,23 +207,27 @@ def _require_two_rows(data: RegressionData) -> None:
         raise UndefinedMetricError("too_few_rows", "needs at least 2 rows, has 1")
 
 
-def _require_varying(values: FloatArray, what: str) -> None:
-    if np.min(values) == np.max(values):
-        raise UndefinedMetricError(
-            f"constant_{what}", f"every {what} is {float(values[0]):.6g}, nothing varies"
-        )
+def _require_varying_target(data: RegressionData) -> None:
+    if not data.target.varies:
+        raise _constant("target", data.y)
+
+
+def _constant(what: str, values: FloatArray) -> UndefinedMetricError:
+    return UndefinedMetricError(
+        f"constant_{what}", f"every {what} is {float(values[0]):.6g}, nothing varies"
+    )
 
 
 def _require_correlation(data: RegressionData) -> None:
     _require_two_rows(data)
-    _require_varying(data.y, "target")
-    _require_varying(data.predictions, "prediction")
+    _require_varying_target(data)
+    if not data.predictions_vary:
+        raise _constant("prediction", data.predictions)
 
 
-def _correlation(left: FloatArray, right: FloatArray) -> float:
-    """Return the correlation of two arrays that both vary; scale cancels, so exponents may go."""
-    a, b = centred(left), centred(right)
-    covariance = float(np.mean(a.digits * b.digits))
+def _correlation(a: Scaled, b: Scaled) -> float:
+    """Return the correlation of two arrays' deviations; scale cancels, so exponents may go."""
+    covariance = mean(a.digits * b.digits)
     value = covariance / math.sqrt(a.mean_square()) / math.sqrt(b.mean_square())
     return min(1.0, max(-1.0, value))
 
@@ -231,5 +254,8 @@ def _deviance(data: RegressionData) -> float:
         raise UndefinedMetricError(
             "zero_residuals", "every residual is zero, the likelihood has no bound"
         )
-    log_variance = math.log(mean_square) + 2 * residuals.exponent * math.log(2)
+    # Of digits near one, so that the same residuals in other units give the same bits.
+    top = residuals.top
+    log_variance = math.log(math.ldexp(mean_square, -2 * top))
+    log_variance += 2 * (residuals.exponent + top) * math.log(2)
     return data.y.size * (math.log(2 * math.pi) + log_variance + 1)

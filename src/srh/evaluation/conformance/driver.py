@@ -17,9 +17,9 @@ from typing import Any
 
 import psutil
 
+from srh.context import digest_data
 from srh.evaluation.conformance.stage import METRICS, ROOMY, TOLERANCE, Stage, make_folds
 from srh.evaluation.protocol import Request
-from srh.evaluation.provenance import digest_data
 from srh.evaluation.records import RESULT_FILE, load_record, store_record
 from srh.evaluation.runner import run_request
 from srh.sandbox.limits import Limits

@@ -1,7 +1,8 @@
-"""What custom evaluators are made of: metrics and splits."""
+"""What custom evaluators are made of: metrics, splits and trajectories."""
 
 from __future__ import annotations
 
+from srh.evaluator.utils.integration import Trajectory, integrate_ODE
 from srh.evaluator.utils.metrics import (
     calc_AIC,
     calc_BIC,
@@ -14,9 +15,13 @@ from srh.evaluator.utils.metrics import (
     calc_RMSE,
     calc_spearman_r,
 )
+from srh.evaluator.utils.rates import Surroundings
+from srh.evaluator.utils.rollout import calc_trajectory_rollout_RMSE
 from srh.evaluator.utils.splitting import chronological_split, ood_split, random_split
 
 __all__ = [
+    "Surroundings",
+    "Trajectory",
     "calc_AIC",
     "calc_BIC",
     "calc_MAE",
@@ -27,7 +32,9 @@ __all__ = [
     "calc_complexity",
     "calc_pearson_r",
     "calc_spearman_r",
+    "calc_trajectory_rollout_RMSE",
     "chronological_split",
+    "integrate_ODE",
     "ood_split",
     "random_split",
 ]

@@ -1,17 +1,17 @@
 """The default metrics as plain functions of arrays.
 
 They compute what `srh.metrics` computes, see there for formulas, sources and degenerate data. An
-evaluator's result holds numbers only, so that an undefined metric is NaN here; nothing is ever
-replaced by zero. Arrays are vectors of real numbers of one length: nothing is broadcast.
+evaluator's result holds numbers only, so that an undefined metric is NaN here, with its reason
+(see `Missing`); nothing is ever replaced by zero. Arrays are vectors of real numbers of one length:
+nothing is broadcast.
 """
 
 from __future__ import annotations
 
-import math
-
 from numpy.typing import ArrayLike
 
 from srh.engine import Expression, GroupedParameter
+from srh.evaluator.missing import number_of
 from srh.metrics import score_predictions
 
 
@@ -87,5 +87,6 @@ def calc_complexity(f: Expression) -> int:
 def _calc(
     name: str, y_true: ArrayLike, y_pred: ArrayLike, n_parameters: int | None = None
 ) -> float:
-    score = score_predictions(y_true, y_pred, names=[name], n_parameters=n_parameters)[name]
-    return math.nan if score.value is None else score.value
+    return number_of(
+        score_predictions(y_true, y_pred, names=[name], n_parameters=n_parameters)[name]
+    )

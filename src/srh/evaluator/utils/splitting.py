@@ -56,13 +56,12 @@ def ood_split(values: ArrayLike, validation_fraction: float) -> tuple[Rows, Rows
     column = _ordered_column(values, "the variable of an out-of-distribution split")
     wanted = column.size - _count_validation(column.size, validation_fraction)
     ordered = np.sort(column)
-    borders = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
-    if borders.size == 0:
+    border = _border(ordered, wanted)
+    if border is None:
         raise DataError(
             "the variable of an out-of-distribution split is constant: no row lies further out "
             "than another; choose another variable"
         )
-    border = borders[np.argmin(np.abs(borders - wanted))]
     outside = column >= ordered[border]
     return _rows(np.flatnonzero(~outside)), _rows(np.flatnonzero(outside))
 
@@ -70,26 +69,34 @@ def ood_split(values: ArrayLike, validation_fraction: float) -> tuple[Rows, Rows
 def chronological_split(time: ArrayLike | int, validation_fraction: float) -> tuple[Rows, Rows]:
     """Hold out the latest rows.
 
+    Rows of equal time stay together, as those of equal value do in `ood_split`, and in their order.
+
     Args:
-        time: When each row was taken, finite real numbers of shape (n,), rows of equal time staying
-            in their order; or the number of rows, if they are in order already.
+        time: When each row was taken, finite real numbers of shape (n,); or the number of rows, if
+            they are in order already.
         validation_fraction: Share of the validation rows, strictly between 0 and 1.
 
     Returns:
         Training and validation rows, each in order of time.
 
     Raises:
-        DataError: Fewer than two rows, a fraction that is none, or times that are not finite
-            numbers.
+        DataError: Fewer than two rows, a fraction that is none, times that are not finite numbers,
+            or that are all the same.
     """
     if isinstance(time, int):
         order = np.arange(time)
+        border: int | None = time - _count_validation(time, validation_fraction)
     else:
-        order = np.argsort(
-            _ordered_column(time, "the time of a chronological split"), kind="stable"
+        column = _ordered_column(time, "the time of a chronological split")
+        order = np.argsort(column, kind="stable")
+        border = _border(
+            column[order], order.size - _count_validation(order.size, validation_fraction)
         )
-    n_training = order.size - _count_validation(order.size, validation_fraction)
-    return _rows(order[:n_training]), _rows(order[n_training:])
+    if border is None:
+        raise DataError(
+            "the time of a chronological split is the same in every row: none is later than another"
+        )
+    return _rows(order[:border]), _rows(order[border:])
 
 
 def _count_validation(n_samples: int, fraction: float) -> int:
@@ -102,6 +109,14 @@ def _count_validation(n_samples: int, fraction: float) -> int:
             else "no rows cannot be split: training and validation need one each"
         )
     return min(max(round(fraction * n_samples), 1), n_samples - 1)
+
+
+def _border(ordered: NDArray[Any], wanted: int) -> int | None:
+    """Return the border between two different values that is nearest to the wanted one."""
+    borders = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    if borders.size == 0:
+        return None
+    return int(borders[np.argmin(np.abs(borders - wanted))])
 
 
 def _ordered_column(values: ArrayLike, what: str) -> NDArray[Any]:
