@@ -137,6 +137,7 @@ def test_the_commands(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert inspect_context_data("context.data").errors
 
 
+@pytest.mark.slow
 def test_a_task_of_a_folder_evaluates(project, tmp_path: Path) -> None:
     from srh.report.run import run_task
 

@@ -150,7 +150,8 @@ def digest_data(path: Path) -> str:
         names = [MANIFEST, *sorted(entry.name for entry in path.glob("*.npy"))]
         return digest_value({name: digest_file(path / name) for name in names})
     except OSError as error:
-        raise DataError(f"{path}: the data cannot be read ({error.strerror})") from error
+        what = "folder" if path.is_dir() else "file"
+        raise DataError(f"{path}: the data {what} cannot be read ({error.strerror})") from error
 
 
 def _read(folder: Path) -> tuple[ContextData, list[str]]:
