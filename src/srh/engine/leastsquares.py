@@ -87,13 +87,14 @@ class Solution:
 
 
 def solve(
-    columns: Array, right: Array, blocks: Sequence[Array] = (), codes: Codes | None = None
+    together: Array, squares: Array, blocks: Sequence[Array] = (), codes: Codes | None = None
 ) -> Solution:
     """Solve ``min |right − Σ c·columns − Σ d[codes]·blocks|²`` exactly.
 
     Args:
-        columns: Dense columns ``(k, n)``; overwritten.
-        right: ``(n,)``; overwritten, it becomes the residual.
+        together: Dense columns and below them the right side ``(k + 1, n)``; overwritten, the last
+            row becomes the residual.
+        squares: Sums of squares of its rows.
         blocks: Compressed columns ``(n,)``, all grouped by the same codes; overwritten.
         codes: Group number of each row, from 0.
 
@@ -107,12 +108,11 @@ def solve(
         groups = int(codes.max()) + 1 if len(codes) else 0
         before = np.bincount(codes, values * values, groups)
         between.append([block.remove_from(values[None])[0] for block in basis.blocks])
-        squares = np.bincount(codes, values * values, groups).astype(np.float64)
-        squares[squares <= _DEPENDENT**2 * before] = 0.0
-        basis.blocks.append(_Block(values, codes, squares))
-    together = np.vstack([columns, right[None]])
+        after = np.bincount(codes, values * values, groups).astype(np.float64)
+        after[after <= _DEPENDENT**2 * before] = 0.0
+        basis.blocks.append(_Block(values, codes, after))
     on_blocks = [block.remove_from(together) for block in basis.blocks]
-    upper = _orthogonalise(together, basis, np.einsum("ij,ij->i", columns, columns))
+    upper = _orthogonalise(together, basis, squares)
     dense = _back_substitute(upper, basis.squares)
     grouped = _grouped_coefficients(on_blocks, between, dense, basis)
     return Solution(dense, grouped, together[-1], basis)
@@ -123,17 +123,17 @@ def _orthogonalise(together: Array, basis: Basis, before: Array) -> Array:
     count = len(together) - 1
     upper = np.zeros((count, count + 1))
     basis.vectors = together[:count]
+    least = (_DEPENDENT**2 * before).tolist()
     for index in range(count):
-        vector = together[index]
-        square = float(np.einsum("j,j->", vector, vector))
-        if not square > _DEPENDENT**2 * before[index]:
+        vector, rest = together[index], together[index + 1 :]
+        products = np.einsum("ij,j->i", together[index:], vector)
+        square = float(products[0])
+        if not square > least[index]:
             basis.squares.append(0.0)
             continue
         basis.squares.append(square)
-        rest = together[index + 1 :]
-        share = np.einsum("ij,j->i", rest, vector) / square
+        share = upper[index, index + 1 :] = products[1:] / square
         rest -= share[:, None] * vector
-        upper[index, index + 1 :] = share
     return upper
 
 
@@ -144,7 +144,7 @@ def _back_substitute(upper: Array, squares: Sequence[float]) -> Array:
         if squares[index] > 0:
             row = upper[index]
             later = row[index + 1 : count] * solution[index + 1 :]
-            solution[index] = row[count] - later.sum()
+            solution[index] = row[count] - (later.sum() if len(later) else 0.0)
     return solution
 
 

@@ -8,6 +8,7 @@ and would leave it are held, and steps are clipped (a projected Newton method, B
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,8 +100,9 @@ class _Walk:
         self._objective, self._lower, self._upper = objective, lower, upper
         self._tolerance = tolerance
         self._slots = objective.free_slots
+        self._bounded = bool(np.isfinite(lower).any() or np.isfinite(upper).any())
         theta = start.copy()
-        theta[self._slots] = np.clip(theta[self._slots], lower, upper)
+        theta[self._slots] = self._inside(theta[self._slots])
         self.point = objective.point(theta)
         self.gain, self.usable = 1.0, True
         self._damping = 1e-2
@@ -117,15 +119,17 @@ class _Walk:
         if not len(self._slots):
             return False
         model = linearise(self._objective, self.point)
-        self.usable = bool(np.isfinite(model.lengths).all())
+        self.usable = math.isfinite(sum(model.lengths.tolist()))
         if not self.usable:
             return False
         self._scale = np.maximum(self._scale, model.lengths)
         gradient = model.gradient
-        place = self.point.theta[self._slots]
-        held = (place <= self._lower) & (gradient < 0) | (place >= self._upper) & (gradient > 0)
-        free = (self._scale > 0) & ~held
-        if not free.any():
+        free = self._scale > 0
+        if self._bounded:
+            place = self.point.theta[self._slots]
+            held = (place <= self._lower) & (gradient < 0) | (place >= self._upper) & (gradient > 0)
+            free &= ~held
+        if True not in free.tolist():
             return False
         step = model.step(free, self._scale)
         if step.promise <= self._tolerance * self.point.cost and not self.point.undefined:
@@ -139,9 +143,9 @@ class _Walk:
         factor = 2.0
         for _ in range(_TRIALS):
             move, predicted = step.solve(self._damping)
-            target = np.clip(place + move, self._lower, self._upper)
-            moved = float(np.max(np.abs(target - place) / (np.abs(place) + 1e-300)))
-            if moved <= 1e-16 or not np.isfinite(target).all():
+            target = self._inside(place + move)
+            moved = max((np.abs(target - place) / (np.abs(place) + 1e-300)).tolist())
+            if not 1e-16 < moved < np.inf:
                 return False
             theta = point.theta.copy()
             theta[self._slots] = target
@@ -152,6 +156,9 @@ class _Walk:
             self._damping *= factor
             factor *= 2.0
         return False
+
+    def _inside(self, place: Array) -> Array:
+        return np.clip(place, self._lower, self._upper) if self._bounded else place
 
     def _accept(self, candidate: Point, predicted: float, moved: float) -> None:
         before, self.point = self.point, candidate

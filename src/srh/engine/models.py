@@ -68,7 +68,7 @@ class Dense:
     def __init__(self, slopes: Array, residual: Array) -> None:
         self._matrix, self._right = triangle(slopes, residual)
         self.lengths = np.sqrt(np.einsum("ij,ij->j", self._matrix, self._matrix))
-        self.gradient = self._matrix.T @ self._right
+        self.gradient = self._right @ self._matrix
 
     def step(self, free: Mask, scale: Array) -> Step:
         """Return the steps of free slots, damped in units of ``scale``."""
@@ -88,7 +88,7 @@ class _DenseStep:
         shrink = inverse * s
         step = np.zeros(len(self._free))
         step[self._free] = self._right_vectors.T @ (inverse * z) / self._scale[self._free]
-        return step, float(np.sum(z * z * shrink * (2.0 - shrink)))
+        return step, float((z * z * shrink) @ (2.0 - shrink))
 
 
 class Arrow:

@@ -13,6 +13,7 @@ of their weight, target and columns each by a power of two that brings them near
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -65,7 +66,7 @@ class Point:
 
 
 class Objective:
-    """Least squares of one formula on fixed rows.
+    """Least squares of one formula on fixed rows; the caller holds ``np.errstate``.
 
     Args:
         program: The formula.
@@ -93,8 +94,7 @@ class Objective:
         self.size = sum(leaf.size for leaf in leaves)
         self._roots = None if weights is None else np.sqrt(weights)
         self._scale = _near_one(np.max(np.abs(target), initial=0.0))
-        self.factor = np.ones(len(target)) if self._roots is None else self._roots
-        self.factor = self.factor * self._scale
+        self.factor = self._scale * (np.float64(1.0) if self._roots is None else self._roots)
         self._frames = [
             (
                 slice(start, start + BLOCK_ROWS),
@@ -111,8 +111,9 @@ class Objective:
         self.total = float(np.sum(scaled**2))
         self.arrow = self._plan_arrow()
         # Each residual is uncertain by a rounding error of the largest target.
-        peak = self.factor * np.max(np.abs(target), initial=0.0)
-        self.rounding = float(np.sum(peak**2)) * np.finfo(np.float64).eps ** 2
+        peak = np.max(np.abs(target), initial=0.0)
+        total = float(np.sum((self.factor * peak * np.ones(len(target))) ** 2))
+        self.rounding = total * np.finfo(np.float64).eps ** 2
 
     def _plan_linear(self) -> None:
         """Decide which linear parameters are compressed blocks: those of one label column."""
@@ -123,6 +124,7 @@ class Objective:
         self._block_codes = None if largest is None else self._codes[largest]
         self._dense = [k for k in bits(self.linear) if k not in self._blocked]
         self._dense_rows = sum(self.leaves[k].size for k in self._dense)
+        self._linear_slots = [self.leaves[k].slots for k in bits(self.linear)]
 
     def _plan_arrow(self) -> ArrowLayout | None:
         """Decide whether Jacobians stay compressed: many groups, all of one label column."""
@@ -160,42 +162,58 @@ class Objective:
         """
         self.evaluations += 1
         theta = theta.copy()
-        for k in bits(self.linear):
-            theta[self.leaves[k].slots] = 0.0
-        n_rows = self.table.n_rows
-        columns = np.zeros((self._dense_rows, n_rows))
+        for slots in self._linear_slots:
+            theta[slots] = 0.0
+        n_rows, count = self.table.n_rows, self._dense_rows
+        # The right side stands below the dense columns: they are reduced together.
+        together = np.zeros((count + 1, n_rows))
+        columns, right = together[:count], together[count]
         blocks = np.zeros((len(self._blocked), n_rows))
-        right = np.empty(n_rows)
         kept: list[list[Any]] = []
-        with np.errstate(all="ignore"):
-            for rows, frame in self._frames:
-                values = frame.forward(self.arguments(theta, rows))
-                right[rows] = values[-1]
-                if self.linear:
-                    slopes = frame.reverse(values, self.linear)
-                    self._spread(slopes, self._dense, columns, rows)
-                    for index, k in enumerate(self._blocked):
-                        blocks[index, rows] = slopes.get(k, 0.0)
-                if len(self._frames) == 1:
-                    kept.append(values)
-            np.subtract(self.target, right, out=right)
-            right *= self.factor
-            dense_scales = _scale_columns(columns, self._roots)
-            block_scales = _scale_columns(blocks, self._roots)
-        defined = _usable(columns, blocks, right)
-        if defined is not None:
-            for array in (columns, blocks, right):
-                array[..., ~defined] = 0.0
-        solution = solve(columns, right, list(blocks), self._block_codes)
-        dense = solution.dense * dense_scales / self._scale
+        for rows, frame in self._frames:
+            values = frame.forward(self.arguments(theta, rows))
+            np.subtract(self.target[rows], values[-1], out=right[rows])
+            if self.linear:
+                slopes = frame.reverse(values, self.linear)
+                self._spread(slopes, self._dense, columns, rows)
+                for index, k in enumerate(self._blocked):
+                    blocks[index, rows] = slopes.get(k, 0.0)
+            if len(self._frames) == 1:
+                kept.append(values)
+        right *= self.factor
+        squares = np.einsum("ij,ij->i", together, together)
+        defined, scales, block_scales = self._prepare(together, blocks, squares)
+        solution = solve(together, squares, list(blocks), self._block_codes)
+        dense = solution.dense * (scales / self._scale)
         grouped = [c * f / self._scale for c, f in zip(solution.grouped, block_scales, strict=True)]
         self._store(theta, dense, grouped)
         residual = solution.residual
         undefined = 0 if defined is None else int(n_rows - np.count_nonzero(defined))
         cost = float(np.einsum("i,i->", residual, residual))
-        if not np.isfinite(cost):
+        if not math.isfinite(cost):
             undefined, cost = n_rows, np.inf
         return Point(theta, undefined, cost, residual, solution.basis, defined, kept)
+
+    def _prepare(
+        self, together: Array, blocks: Array, squares: Array
+    ) -> tuple[NDArray[np.bool_] | None, Any, Array]:
+        """Scale and weight columns in place, blank unusable rows, renew the sums of squares.
+
+        Returns:
+            The mask of usable rows or None, and the scales of dense columns and of blocks.
+        """
+        # Far from the ends of the range of float64 nothing needs to be scaled.
+        moderate = all(1e-200 < square < 1e200 for square in squares.tolist())
+        if moderate and self._roots is None and not len(blocks):
+            return None, 1.0, blocks
+        scales = _scale_columns(together[:-1], self._roots)
+        block_scales = _scale_columns(blocks, self._roots)
+        defined = _usable(together, blocks)
+        if defined is not None:
+            for array in (together, blocks):
+                array[:, ~defined] = 0.0
+        np.einsum("ij,ij->i", together, together, out=squares)
+        return defined, scales, block_scales
 
     def slopes(self, point: Point) -> Array:
         """Return the projected, scaled derivatives by the nonlinear slots ``(k, n)``."""
@@ -204,13 +222,15 @@ class Objective:
         if point.defined is not None:
             jacobian[:, ~point.defined] = 0.0
         # A derivative may be infinite where the value is finite (sqrt at 0): such rows say nothing.
-        if not np.isfinite(jacobian).all():
-            jacobian[~(np.abs(jacobian) < _HUGE)] = 0.0
         before = np.einsum("ij,ij->i", jacobian, jacobian)
+        if not all(square < _HUGE for square in before.tolist()):
+            jacobian[~(np.abs(jacobian) < _HUGE)] = 0.0
+            before = np.einsum("ij,ij->i", jacobian, jacobian)
         point.basis.project(jacobian)
         # What the linear parameters can undo leaves rounding noise, which would look like a slope.
-        after = np.einsum("ij,ij->i", jacobian, jacobian)
-        jacobian[after <= _UNDONE**2 * before] = 0.0
+        noise = np.einsum("ij,ij->i", jacobian, jacobian) <= _UNDONE**2 * before
+        if True in noise.tolist():
+            jacobian[noise] = 0.0
         return jacobian
 
     def compressed_slopes(self, point: Point) -> tuple[Array, Array]:
@@ -251,28 +271,26 @@ class Objective:
         """
         self.evaluations += 1
         jacobian = np.zeros((len(members), self.table.n_rows))
-        with np.errstate(all="ignore"):
-            for rows, frame in self._frames:
-                values = frame.forward(self.arguments(point.theta, rows))
-                slopes = frame.reverse(values, sum(1 << k for k in members))
-                for index, k in enumerate(members):
-                    jacobian[index, rows] = slopes.get(k, 0.0)
-            jacobian *= self.factor
+        for rows, frame in self._frames:
+            values = frame.forward(self.arguments(point.theta, rows))
+            slopes = frame.reverse(values, sum(1 << k for k in members))
+            for index, k in enumerate(members):
+                jacobian[index, rows] = slopes.get(k, 0.0)
+        jacobian *= self.factor
         jacobian[~np.isfinite(jacobian)] = 0.0
         return jacobian
 
     def _derivatives(self, point: Point, wanted: int) -> Array:
         members = bits(wanted)
         jacobian = np.zeros((sum(self.leaves[k].size for k in members), self.table.n_rows))
-        with np.errstate(all="ignore"):
-            for index, (rows, frame) in enumerate(self._frames):
-                arguments = self.arguments(point.theta, rows)
-                if point.values:
-                    values = frame.update(point.values[index], arguments, self.linear)
-                else:
-                    values = frame.forward(arguments)
-                self._spread(frame.reverse(values, wanted), members, jacobian, rows)
-            jacobian *= self.factor
+        for index, (rows, frame) in enumerate(self._frames):
+            arguments = self.arguments(point.theta, rows)
+            if point.values:
+                values = frame.update(point.values[index], arguments, self.linear)
+            else:
+                values = frame.forward(arguments)
+            self._spread(frame.reverse(values, wanted), members, jacobian, rows)
+        jacobian *= self.factor
         return jacobian
 
     def _spread(
@@ -317,17 +335,16 @@ class Objective:
         size = (len(starts), self.table.n_rows)
         members = bits(self.linear)
         columns = np.zeros((size[0], len(members), size[1]))
-        with np.errstate(all="ignore"):
-            values = frame.forward(arguments)
-            right = (self.target - np.broadcast_to(values[-1], size)) * self.factor
-            if members:
-                slopes = frame.reverse(values, self.linear)
-                for index, k in enumerate(members):
-                    columns[:, index] = slopes.get(k, 0.0)
-                _scale_columns(columns, self._roots)
-            good = np.abs(right) < _HUGE
-            if members:
-                good &= (np.abs(columns) < _HUGE).all(axis=1)
+        values = frame.forward(arguments)
+        right = (self.target - np.broadcast_to(values[-1], size)) * self.factor
+        if members:
+            slopes = frame.reverse(values, self.linear)
+            for index, k in enumerate(members):
+                columns[:, index] = slopes.get(k, 0.0)
+            _scale_columns(columns, self._roots)
+        good = np.abs(right) < _HUGE
+        if members:
+            good &= (np.abs(columns) < _HUGE).all(axis=1)
         if not good.all():
             right[~good] = 0.0
             columns = np.where(good[:, None], columns, 0.0)
@@ -354,11 +371,8 @@ def _scale_columns(columns: Array, roots: Array | None) -> Array:
     return np.asarray(scales)
 
 
-def _usable(columns: Array, blocks: Array, right: Array) -> NDArray[np.bool_] | None:
+def _usable(together: Array, blocks: Array) -> NDArray[np.bool_] | None:
     """Return the mask of rows whose entries are all finite and small enough, None if all are."""
-    if all(np.max(np.abs(array)) < _HUGE for array in (columns, blocks, right) if array.size):
+    if all(np.max(np.abs(array)) < _HUGE for array in (together, blocks) if array.size):
         return None
-    mask = np.abs(right) < _HUGE
-    for array in (columns, blocks):
-        mask &= (np.abs(array) < _HUGE).all(axis=0)
-    return mask
+    return (np.abs(together) < _HUGE).all(axis=0) & (np.abs(blocks) < _HUGE).all(axis=0)

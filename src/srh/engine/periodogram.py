@@ -43,8 +43,9 @@ def frequencies(coordinate: Array, target: Array, count: int = 6) -> tuple[Array
     position = (x - low) * (2.0 / width) - 1.0
     found, power = [], []
     for degree in (0, 3):
-        columns = np.stack([position**power for power in range(degree + 1)])
-        rest = solve(columns, y / np.max(np.abs(y))).residual
+        powers = [position**power for power in range(degree + 1)]
+        together = np.stack([*powers, y / np.max(np.abs(y))])
+        rest = solve(together, np.einsum("ij,ij->i", together, together)).residual
         spectrum = np.abs(np.fft.rfft(np.bincount(cells, rest, grid), grid * _PADDING)) ** 2
         peaks = _peaks(spectrum, count)
         found.append(peaks * unit)

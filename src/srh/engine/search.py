@@ -172,8 +172,7 @@ class Search:
         ):
             self._round(log, turn)
             turn += 1
-        assert log.best is not None  # noqa: S101 - the first round always descends
-        last = self._repair_groups(log, self._converge(log.best.point.theta))
+        last = self._repair_groups(log, self._last(log))
         tidy = self._tidy(last.point)
         return Found(
             point=tidy,
@@ -184,6 +183,13 @@ class Search:
             n_iter=log.n_iter + last.iterations,
             n_evaluations=self._spent,
         )
+
+    def _last(self, log: _Log) -> Descent:
+        """Follow the best minimum to convergence on all rows."""
+        assert log.best is not None  # noqa: S101 - the caller has descended
+        if self._sample is self._full and log.best.converged and self._is_exact(log):
+            return log.best
+        return self._converge(log.best.point.theta)
 
     def _converge(self, theta: Array) -> Descent:
         return descend(
@@ -261,7 +267,7 @@ class Search:
         )
 
     def _round(self, log: _Log, turn: int) -> None:
-        teams = _TEAMS if turn else _TEAMS // 2
+        teams = _TEAMS if turn else _TEAMS // 4
         starts = self._maker.batch(teams, _STARTS // teams, spread=min(0.4 + 0.2 * turn, 2.0))
         log.n_starts += len(starts)
         leaves = self._full.leaves
