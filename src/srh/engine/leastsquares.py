@@ -187,25 +187,49 @@ def triangle(columns: Array, right: Array) -> tuple[Array, Array]:
     return upper[:, :count], upper[:, count]
 
 
-def batch_costs(columns: Array, right: Array) -> Array:
-    """Solve ``B`` small problems at once, for their residual sums of squares only.
+@dataclass(frozen=True, slots=True)
+class BatchBasis:
+    """Orthogonalised columns of ``B`` small problems.
+
+    Attributes:
+        vectors: ``(B, k, m)``.
+        inverses: Reciprocals of their sums of squares ``(B, k)``; 0 marks a dependent column.
+    """
+
+    vectors: Array
+    inverses: Array
+
+    def project(self, columns: Array) -> None:
+        """Remove from columns ``(B, c, m)``, in place, what each problem's basis spans."""
+        for index in range(self.vectors.shape[1]):
+            vector = self.vectors[:, index]
+            share = np.einsum("bcm,bm->bc", columns, vector) * self.inverses[:, index, None]
+            columns -= share[:, :, None] * vector[:, None]
+
+
+def solve_batch(together: Array) -> tuple[Array, BatchBasis]:
+    """Solve ``B`` small problems at once.
 
     Args:
-        columns: ``(B, k, m)``; overwritten.
-        right: ``(B, m)``; overwritten.
+        together: Dense columns and below them the right side ``(B, k + 1, m)``; overwritten, the
+            last row becomes the residual.
 
     Returns:
-        ``(B,)``.
+        Coefficients ``(B, k)``, 0 for a column that depends on earlier ones, and the basis.
     """
-    together = np.concatenate([columns, right[:, None]], axis=1)
-    count = together.shape[1] - 1
+    size, count = len(together), together.shape[1] - 1
+    upper, inverses = np.zeros((size, count, count + 1)), np.zeros((size, count))
     before = np.einsum("bij,bij->bi", together, together)
-    with np.errstate(all="ignore"):
-        for index in range(count):
-            vector = together[:, index]
-            products = np.einsum("bij,bj->bi", together[:, index:], vector)
-            kept = products[:, :1] > _DEPENDENT**2 * before[:, index : index + 1]
-            share = np.where(kept, products[:, 1:] / products[:, :1], 0.0)
-            together[:, index + 1 :] -= share[:, :, None] * vector[:, None]
-    last = together[:, -1]
-    return np.asarray(np.einsum("bj,bj->b", last, last))
+    for index in range(count):
+        vector = together[:, index]
+        products = np.einsum("bij,bj->bi", together[:, index:], vector)
+        kept = products[:, 0] > _DEPENDENT**2 * before[:, index]
+        inverses[:, index] = np.where(kept, 1.0 / np.where(kept, products[:, 0], 1.0), 0.0)
+        share = upper[:, index, index + 1 :] = products[:, 1:] * inverses[:, index, None]
+        together[:, index + 1 :] -= share[:, :, None] * vector[:, None]
+    solution = np.zeros((size, count))
+    for index in range(count - 1, -1, -1):
+        row = upper[:, index]
+        later = np.einsum("bi,bi->b", row[:, index + 1 : count], solution[:, index + 1 :])
+        solution[:, index] = np.where(inverses[:, index] > 0, row[:, count] - later, 0.0)
+    return solution, BatchBasis(together[:, :count], inverses)

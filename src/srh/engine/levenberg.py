@@ -22,6 +22,10 @@ Array = NDArray[np.float64]
 _TRIALS = 14
 _SMALL_STEP = 1e-12
 _SMALL_GAIN = 1e-14
+_NEAR = 0.05
+
+SAME = 1e-6
+"""Costs that agree to this are those of one minimum."""
 
 EXPLORE, CONVERGE = 1e-10, 1e-16
 """Relative fall of the cost that a full step must promise to be worth taking."""
@@ -52,6 +56,7 @@ def descend(
     budget: int,
     tolerance: float = CONVERGE,
     hopeless: float = np.inf,
+    known: Point | None = None,
 ) -> Descent:
     """Walk downhill from a start.
 
@@ -64,11 +69,12 @@ def descend(
         budget: Stop when the objective has counted this many evaluations.
         tolerance: Stop when a full step promises less than this share of the cost.
         hopeless: Give up after 12 steps if the cost is above this and falling slowly.
+        known: A minimum; the walk ends there as soon as it is sure to lead there.
 
     Returns:
         The end of the walk.
     """
-    walk = _Walk(objective, start, lower, upper, tolerance)
+    walk = _Walk(objective, start, lower, upper, tolerance, known)
     for iteration in range(iterations):
         if objective.evaluations >= budget:
             return Descent(walk.point, iteration, converged=False)
@@ -77,6 +83,9 @@ def descend(
         except np.linalg.LinAlgError:
             # A decomposition of a hopeless matrix: this walk ends, others go on.
             return Descent(walk.point, iteration, converged=False)
+        if walk.known_ahead:
+            assert known is not None  # noqa: S101 - otherwise it cannot be ahead
+            return Descent(known, iteration, converged=True)
         if not onwards:
             return Descent(walk.point, iteration, converged=walk.usable)
         if iteration >= 12 and walk.point.cost > hopeless and walk.gain < 0.05:
@@ -92,12 +101,21 @@ class _Walk:
         gain: Relative fall of the cost in the last step.
         arrived: Whether the last steps changed nothing any more.
         usable: Whether the derivatives could be used.
+        known_ahead: Whether the next steps lead to the known minimum.
     """
 
     def __init__(
-        self, objective: Objective, start: Array, lower: Array, upper: Array, tolerance: float
+        self,
+        objective: Objective,
+        start: Array,
+        lower: Array,
+        upper: Array,
+        tolerance: float,
+        known: Point | None,
     ) -> None:
         self._objective, self._lower, self._upper = objective, lower, upper
+        self._known = known.cost if known is not None and not known.undefined else np.nan
+        self.known_ahead = False
         self._tolerance = tolerance
         self._slots = objective.free_slots
         self._bounded = bool(np.isfinite(lower).any() or np.isfinite(upper).any())
@@ -134,7 +152,11 @@ class _Walk:
         step = model.step(free, self._scale)
         if step.promise <= self._tolerance * self.point.cost and not self.point.undefined:
             return False
-        return self._try(step)
+        # A full step close to a minimum predicts its cost.
+        bottom = self.point.cost - step.promise
+        near = step.promise <= _NEAR * self.point.cost and not self.point.undefined
+        self.known_ahead = near and abs(bottom - self._known) <= SAME * self._known
+        return not self.known_ahead and self._try(step)
 
     def _try(self, step: Step) -> bool:
         """Raise the damping until a step is downhill."""

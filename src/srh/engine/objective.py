@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from srh.engine.columns import Table
 from srh.engine.frame import Frame
 from srh.engine.layout import ArrowLayout, Leaf
-from srh.engine.leastsquares import Basis, batch_costs, solve
+from srh.engine.leastsquares import Basis, BatchBasis, solve, solve_batch
 from srh.engine.program import BLOCK_ROWS, Program
 from srh.engine.structure import bits
 
@@ -65,6 +65,23 @@ class Point:
         return (self.undefined, self.cost) < (other.undefined, other.cost)
 
 
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """An objective of few rows at ``B`` places at once, grouped parameters taken as single ones.
+
+    Attributes:
+        theta: All parameters ``(B, p)``, the linear ones solved.
+        cost: ``(B,)``; an undefined row counts as much as all of the target.
+        residual: Projected and scaled ``(B, m)``.
+        slopes: Projected, scaled derivatives by the nonlinear parameters ``(B, k, m)``.
+    """
+
+    theta: Array
+    cost: Array
+    residual: Array
+    slopes: Array
+
+
 class Objective:
     """Least squares of one formula on fixed rows; the caller holds ``np.errstate``.
 
@@ -91,6 +108,7 @@ class Objective:
         self.evaluations = 0
         self.linear = linear
         self.nonlinear = ((1 << len(leaves)) - 1) & ~linear
+        self.nonlinear_parameters = bits(self.nonlinear)
         self.size = sum(leaf.size for leaf in leaves)
         self._roots = None if weights is None else np.sqrt(weights)
         self._scale = _near_one(np.max(np.abs(target), initial=0.0))
@@ -105,7 +123,7 @@ class Objective:
         self._codes = [table.groups[leaf.label][1] if leaf.label else None for leaf in leaves]
         self._plan_linear()
         self.free_slots = np.array(
-            [s for k in bits(self.nonlinear) for s in range(self.size)[leaves[k].slots]], np.intp
+            [s for k in self.nonlinear_parameters for s in range(self.size)[leaves[k].slots]], np.intp
         )
         scaled = target * self.factor
         self.total = float(np.sum(scaled**2))
@@ -327,29 +345,52 @@ class Objective:
         Returns:
             A cost ``(B,)`` in which an undefined row counts as much as all of the target.
         """
+        return self._look(starts)[1].cost
+
+    def glance(self, starts: Array) -> Glance:
+        """Judge many starts as ``screen`` does, with what a step from each of them needs."""
+        values, seen, basis = self._look(starts)
+        members = self.nonlinear_parameters
+        slopes = np.zeros((len(starts), len(members), self.table.n_rows))
+        if members:
+            _, frame = self._frames[0]
+            arguments = [seen.theta[:, k, None] for k in range(len(self.leaves))]
+            values = frame.update(values, arguments, self.linear)
+            found = frame.reverse(values, self.nonlinear)
+            for index, k in enumerate(members):
+                slopes[:, index] = found.get(k, 0.0)
+            slopes *= self.factor
+            slopes[~(np.abs(slopes) < _HUGE)] = 0.0
+            basis.project(slopes)
+        return Glance(seen.theta, seen.cost, seen.residual, slopes)
+
+    def _look(self, starts: Array) -> tuple[list[Any], Glance, BatchBasis]:
         self.evaluations += len(starts)
-        arguments = [starts[:, k, None] for k in range(len(self.leaves))]
-        for k in bits(self.linear):
+        theta = starts.copy()
+        arguments = [theta[:, k, None] for k in range(len(self.leaves))]
+        members = bits(self.linear)
+        for k in members:
             arguments[k] = np.zeros((1, 1))
         _, frame = self._frames[0]
-        size = (len(starts), self.table.n_rows)
-        members = bits(self.linear)
-        columns = np.zeros((size[0], len(members), size[1]))
+        together = np.zeros((len(starts), len(members) + 1, self.table.n_rows))
+        columns, right = together[:, :-1], together[:, -1]
         values = frame.forward(arguments)
-        right = (self.target - np.broadcast_to(values[-1], size)) * self.factor
+        right[:] = (self.target - values[-1]) * self.factor
+        scales = np.ones((len(starts), 0))
         if members:
             slopes = frame.reverse(values, self.linear)
             for index, k in enumerate(members):
                 columns[:, index] = slopes.get(k, 0.0)
-            _scale_columns(columns, self._roots)
-        good = np.abs(right) < _HUGE
-        if members:
-            good &= (np.abs(columns) < _HUGE).all(axis=1)
+            scales = _scale_columns(columns, self._roots)
+        good = (np.abs(together) < _HUGE).all(axis=1)
         if not good.all():
-            right[~good] = 0.0
-            columns = np.where(good[:, None], columns, 0.0)
-        bad = size[1] - np.count_nonzero(good, axis=1)
-        return np.asarray(batch_costs(columns, right) + bad * self.total)
+            together *= good[:, None]
+            together[~np.isfinite(together)] = 0.0
+        bad = self.table.n_rows - np.count_nonzero(good, axis=1)
+        solved, basis = solve_batch(together)
+        theta[:, members] = solved * scales / self._scale
+        cost = np.einsum("bm,bm->b", right, right) + bad * self.total
+        return values, Glance(theta, cost, right, columns), basis
 
 
 def _near_one(sizes: Any) -> Any:

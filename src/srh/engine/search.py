@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from srh.engine.layout import Leaf
-from srh.engine.levenberg import EXPLORE, Descent, descend
+from srh.engine.levenberg import EXPLORE, SAME, Descent, descend
 from srh.engine.objective import Objective, Point
 from srh.engine.starts import StartMaker
 from srh.engine.structure import bits
+from srh.engine.swarm import walk_together
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -33,16 +34,18 @@ SAMPLE_ROWS = 2000
 """Rows on which minima are searched when the data have more than twice as many."""
 
 _SCREEN_ROWS = 48
-_STARTS, _TEAMS = 32, 8
+_STARTS, _TEAMS = 32, 4
 _DESCENTS = 3
+_HARD = 3
+_POOL = 6
+_SWARM_ROWS, _SWARM_STEPS = 96, 10
+DEBUG=[]
 _HITS, _ROUNDS_HIT = 5, 3
 # Unexplained share of the target's variance up to which a minimum needs so many times more hits.
 _DOUBTS = ((0.05, 1), (0.3, 2), (np.inf, 4))
 _REPAIRS = 5
 # A group is fitted alone if it can have so many evaluations.
 _GROUP_BUDGET = 60
-# Two costs are one minimum if they agree to this.
-_SAME = 1e-6
 _EXACT = 1e-22
 
 
@@ -82,10 +85,18 @@ class _Log:
     hits: list[int] = field(default_factory=list)
     n_starts: int = 0
     n_iter: int = 0
+    n_descents: int = 0
+    hard: bool = False
+    pool: list[Point] = field(default_factory=list)
 
     def add(self, descent: Descent, turn: int) -> None:
         self.n_iter += descent.iterations
+        self.n_descents += 1
         best = self.best
+        if not any(_same_minimum(descent.point, point) for point in self.pool):
+            self.pool.append(descent.point)
+            self.pool.sort(key=lambda point: (point.undefined, point.cost))
+            del self.pool[_POOL:]
         if best is None or descent.point.better_than(best.point):
             same = best is not None and _same_minimum(descent.point, best.point)
             self.hits = [*(self.hits if same else ()), turn]
@@ -105,11 +116,13 @@ class _Log:
         point = self.best.point
         rest = 1.0 if point.undefined else point.cost / total if total > 0 else 0.0
         factor = next(factor for limit, factor in _DOUBTS if rest <= limit)
+        if self.hard:
+            return len(set(self.hits)) >= (8 if factor == 4 else 6)
         return len(self.hits) >= _HITS * factor and len(set(self.hits)) >= _ROUNDS_HIT * factor
 
 
 def _same_minimum(a: Point, b: Point) -> bool:
-    return a.undefined == b.undefined and abs(a.cost - b.cost) <= _SAME * max(a.cost, b.cost)
+    return a.undefined == b.undefined and abs(a.cost - b.cost) <= SAME * max(a.cost, b.cost)
 
 
 class Search:
@@ -137,7 +150,7 @@ class Search:
     ) -> None:
         self._full, self._initial, self._budget = objective, initial, budget
         self._lower, self._upper = lower, upper
-        rng = np.random.default_rng(seed)
+        rng = self._rng = np.random.default_rng(seed)
         rows = objective.table.n_rows
         self._sample = objective
         groups = 0 if objective.arrow is None else objective.arrow.groups
@@ -267,7 +280,11 @@ class Search:
         )
 
     def _round(self, log: _Log, turn: int) -> None:
-        teams = _TEAMS if turn else _TEAMS // 4
+        teams = _TEAMS if turn else _TEAMS // 2
+        log.hard = log.hard or turn >= _HARD or (turn > 0 and 2 * len(log.hits) < log.n_descents)
+        if log.hard:
+            self._swarm(log, turn)
+            return
         starts = self._maker.batch(teams, _STARTS // teams, spread=min(0.4 + 0.2 * turn, 2.0))
         log.n_starts += len(starts)
         leaves = self._full.leaves
@@ -279,6 +296,32 @@ class Search:
         for index in order[:_DESCENTS].tolist():
             log.add(self._descend(self._spread(starts[index]), log), turn)
             if self._is_exact(log) or self._spent >= 0.9 * self._budget:
+                return
+
+    def _swarm(self, log: _Log, turn: int) -> None:
+        spread = min(0.4 + 0.2 * (turn % 8), 2.0)
+        starts = [self._maker.batch(4, 4, spread)]
+        for index in range(4):
+            point = log.pool[0 if index < 2 else self._rng.integers(len(log.pool))]
+            single = np.array([np.median(point.theta[leaf.slots]) for leaf in self._full.leaves])
+            starts.append(self._maker.around(single, point.residual, 1, 4, spread))
+        starts = np.concatenate(starts)
+        log.n_starts += len(starts)
+        first = [leaf.start for leaf in self._full.leaves]
+        lower, upper = self._lower[first], self._upper[first]
+        starts = np.clip(starts, lower, upper)
+        part = _part(self._sample, _representatives(self._sample.target, _SWARM_ROWS, self._rng))
+        ends, costs = walk_together(part, starts, lower, upper, _SWARM_STEPS)
+        self._elsewhere += part.evaluations
+        order = np.argsort(costs, kind="stable").tolist()
+        seen = []
+        for index in order:
+            if any(abs(costs[index] - c) <= 1e-3 * c for c in seen):
+                continue
+            seen.append(costs[index])
+            log.add(self._descend(self._spread(ends[index]), log), turn)
+            DEBUG.append((turn, index < 16, log.best.point.cost, self._spent))
+            if len(seen) >= _DESCENTS or self._is_exact(log) or self._spent >= 0.9 * self._budget:
                 return
 
     def _by_group(self, log: _Log) -> None:
@@ -330,6 +373,7 @@ class Search:
             budget=self._budget,
             tolerance=EXPLORE,
             hopeless=2.0 * best,
+            known=None if log.best is None else log.best.point,
         )
 
     def _spread(self, start: Array) -> Array:

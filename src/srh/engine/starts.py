@@ -19,7 +19,7 @@ one *team* of starts all decisions are shared, so the arithmetic runs on arrays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -121,6 +121,19 @@ class StartMaker:
         self._nonlinear = [k for k in bits(nonlinear) if k in self._leaf]
         self._in_wave = self._mark_waves()
         self._waves = Waves(program, table, target, self._parents, rng)
+        self._terms = self._find_terms()
+
+    def _find_terms(self) -> list[list[int]]:
+        """Return the nonlinear parameters of each term of the formula, if there are several."""
+        nodes = self._program.nodes
+        terms, stack = [], [len(nodes) - 1]
+        while stack:
+            node = nodes[stack.pop()]
+            if node.kernel is not None and node.kernel.name in ("+", "-", "neg"):
+                stack.extend(node.args)
+            elif own := [k for k in self._nonlinear if node.mask >> k & 1]:
+                terms.append(own)
+        return terms if len(terms) > 1 else []
 
     def _mark_waves(self) -> list[bool]:
         """Mark the nodes that are terms of the argument of a periodic function."""
@@ -151,20 +164,58 @@ class StartMaker:
         Returns:
             One value per parameter ``(teams * size, parameters)``; linear ones are 1.
         """
-        drawn = [self._draw_team(size, spread, first=index == 0) for index in range(teams)]
+        drawn = []
+        for index in range(teams):
+            use_given = bool(self._given) and (index == 0 or self._rng.random() < 0.25)
+            rows = self._rng.integers(self._table.n_rows, size=(2, size))
+            drawn.append(self._draw_team(rows, spread, self._given if use_given else {}))
         return np.concatenate(drawn)
 
-    def _draw_team(self, size: int, spread: float, *, first: bool) -> Array:
-        rng = self._rng
+    def around(
+        self, theta: Array, residual: Array, teams: int, size: int, spread: float
+    ) -> Array:
+        """Draw some parameters anew, the others stay: what a good fit lacks shows in its residual.
+
+        Args:
+            theta: One value per parameter ``(parameters,)``.
+            residual: What they leave of the target ``(n,)``.
+            teams: As for ``batch``.
+            size: As for ``batch``.
+            spread: As for ``batch``.
+
+        Returns:
+            As ``batch``.
+        """
+        whole = self._waves
+        self._waves = Waves(self._program, self._table, residual, self._parents, self._rng)
+        chance = residual**2 + np.mean(residual**2) + 1e-300
+        chance /= chance.sum()
+        drawn = []
+        for _ in range(teams):
+            rows = self._rng.choice(self._table.n_rows, size=(2, size), p=chance)
+            anew = self._chosen()
+            kept = {k: float(theta[k]) for k in self._nonlinear if k not in anew}
+            drawn.append(self._draw_team(rows, spread, kept))
+        self._waves = whole
+        return np.concatenate(drawn)
+
+    def _chosen(self) -> list[int]:
+        """Choose what to draw anew: a term's parameters, or any."""
+        if self._terms and self._rng.random() < 0.8:
+            return self._terms[self._rng.integers(len(self._terms))]
+        chosen = self._rng.random(len(self._nonlinear)) < 0.5
+        return [k for k, new in zip(self._nonlinear, chosen.tolist(), strict=True) if new]
+
+    def _draw_team(
+        self, rows: NDArray[np.intp], spread: float, known: Mapping[int, float]
+    ) -> Array:
+        rng, size = self._rng, rows.shape[1]
         theta = np.ones((size, len(self._program.parameters)))
-        rows = rng.integers(self._table.n_rows, size=(2, size))
         team = _Team(theta, 0, rows[0], spread, float(rng.random()))
         frame = Frame(self._program, self._table.rows(rows))
-        use_given = bool(self._given) and (first or rng.random() < 0.25)
-        if use_given:
-            for k, value in self._given.items():
-                theta[:, k] = value
-                team.drawn |= 1 << k
+        for k, value in known.items():
+            theta[:, k] = value
+            team.drawn |= 1 << k
         fixed = team.drawn
         # A second pass sees all others: it settles scales that depend on each other.
         passes = 2 if len(self._nonlinear) > 1 and rng.random() < 0.5 else 1
