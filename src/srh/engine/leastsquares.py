@@ -183,7 +183,8 @@ def triangle(columns: Array, right: Array) -> tuple[Array, Array]:
             continue
         length = np.sqrt(products[0])
         upper[index, index:] = products / length
-        together[index + 1 :] -= (products[1:] / products[0])[:, None] * vector
+        if index < count - 1:
+            together[index + 1 :] -= (products[1:] / products[0])[:, None] * vector
     return upper[:, :count], upper[:, count]
 
 

@@ -123,7 +123,7 @@ class _Walk:
         theta[self._slots] = self._inside(theta[self._slots])
         self.point = objective.point(theta)
         self.gain, self.usable = 1.0, True
-        self._damping = 1e-2
+        self._damping = 1e-3
         self._scale = np.zeros(len(self._slots))
         self._idle = 0
 
@@ -189,7 +189,7 @@ class _Walk:
             return
         fall = before.cost - candidate.cost
         ratio = fall / max(predicted, 1e-300)
-        shrink = 0.1 if ratio > 0.9 else max(1.0 / 3.0, 1.0 - (2.0 * ratio - 1.0) ** 3)
+        shrink = 0.02 if ratio > 0.9 else max(1.0 / 3.0, 1.0 - (2.0 * ratio - 1.0) ** 3)
         self._damping = max(self._damping * shrink, 1e-14)
         self.gain = fall / before.cost
         idle = self.gain <= _SMALL_GAIN or moved <= _SMALL_STEP

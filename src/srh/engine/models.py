@@ -77,8 +77,13 @@ class Dense:
 
 class _DenseStep:
     def __init__(self, matrix: Array, right: Array, free: Mask, scale: Array) -> None:
-        left, self._singular, self._right_vectors = np.linalg.svd(matrix, full_matrices=False)
-        self._image = left.T @ right
+        if matrix.shape == (1, 1):
+            size = abs(matrix[0])
+            self._singular, self._right_vectors = size, matrix / np.where(size > 0, size, 1.0)
+            self._image = right
+        else:
+            left, self._singular, self._right_vectors = np.linalg.svd(matrix, full_matrices=False)
+            self._image = right @ left
         self._free, self._scale = free, scale
         self.promise = float(self._image @ self._image)
 

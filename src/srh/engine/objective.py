@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -123,15 +124,29 @@ class Objective:
         self._codes = [table.groups[leaf.label][1] if leaf.label else None for leaf in leaves]
         self._plan_linear()
         self.free_slots = np.array(
-            [s for k in self.nonlinear_parameters for s in range(self.size)[leaves[k].slots]], np.intp
+            [s for k in self.nonlinear_parameters for s in range(self.size)[leaves[k].slots]],
+            np.intp,
         )
-        scaled = target * self.factor
-        self.total = float(np.sum(scaled**2))
         self.arrow = self._plan_arrow()
-        # Each residual is uncertain by a rounding error of the largest target.
-        peak = np.max(np.abs(target), initial=0.0)
-        total = float(np.sum((self.factor * peak * np.ones(len(target))) ** 2))
-        self.rounding = total * np.finfo(np.float64).eps ** 2
+
+    @cached_property
+    def total(self) -> float:
+        """Sum of squares of the scaled target."""
+        return float(np.sum((self.target * self.factor) ** 2))
+
+    @cached_property
+    def variation(self) -> float:
+        """Sum of squares of what the best constant leaves of the scaled target."""
+        scaled = self.target * self.factor
+        return float(np.sum((scaled - np.mean(scaled)) ** 2))
+
+    @cached_property
+    def rounding(self) -> float:
+        """Cost if each residual is a rounding error of the largest target."""
+        peak = float(np.max(np.abs(self.target), initial=0.0))
+        squares = np.broadcast_to(self.factor * peak, self.target.shape) ** 2
+        total = float(np.sum(squares))
+        return total * float(np.finfo(np.float64).eps) ** 2
 
     def _plan_linear(self) -> None:
         """Decide which linear parameters are compressed blocks: those of one label column."""
@@ -244,6 +259,8 @@ class Objective:
         if not all(square < _HUGE for square in before.tolist()):
             jacobian[~(np.abs(jacobian) < _HUGE)] = 0.0
             before = np.einsum("ij,ij->i", jacobian, jacobian)
+        if not self.linear:
+            return jacobian
         point.basis.project(jacobian)
         # What the linear parameters can undo leaves rounding noise, which would look like a slope.
         noise = np.einsum("ij,ij->i", jacobian, jacobian) <= _UNDONE**2 * before

@@ -171,33 +171,29 @@ class StartMaker:
             drawn.append(self._draw_team(rows, spread, self._given if use_given else {}))
         return np.concatenate(drawn)
 
-    def around(
-        self, theta: Array, residual: Array, teams: int, size: int, spread: float
-    ) -> Array:
-        """Draw some parameters anew, the others stay: what a good fit lacks shows in its residual.
+    def around(self, theta: Array, residual: Array, size: int, spread: float) -> Array:
+        """Draw some parameters anew: what a good fit lacks shows in its residual.
 
         Args:
             theta: One value per parameter ``(parameters,)``.
             residual: What they leave of the target ``(n,)``.
-            teams: As for ``batch``.
-            size: As for ``batch``.
-            spread: As for ``batch``.
+            size: Number of starts, which share their decisions.
+            spread: Decades around the expected size.
 
         Returns:
-            As ``batch``.
+            ``(size, parameters)``; the parameters that are not drawn keep their value.
         """
         whole = self._waves
         self._waves = Waves(self._program, self._table, residual, self._parents, self._rng)
-        chance = residual**2 + np.mean(residual**2) + 1e-300
+        chance = residual**2
+        chance += np.mean(chance) + 1e-300
         chance /= chance.sum()
-        drawn = []
-        for _ in range(teams):
-            rows = self._rng.choice(self._table.n_rows, size=(2, size), p=chance)
-            anew = self._chosen()
-            kept = {k: float(theta[k]) for k in self._nonlinear if k not in anew}
-            drawn.append(self._draw_team(rows, spread, kept))
+        rows = self._rng.choice(self._table.n_rows, size=(2, size), p=chance)
+        anew = self._chosen()
+        kept = {k: float(theta[k]) for k in self._nonlinear if k not in anew}
+        drawn = self._draw_team(rows, spread, kept)
         self._waves = whole
-        return np.concatenate(drawn)
+        return drawn
 
     def _chosen(self) -> list[int]:
         """Choose what to draw anew: a term's parameters, or any."""
