@@ -55,7 +55,6 @@ def descend(
     upper: Array,
     budget: int,
     tolerance: float = CONVERGE,
-    hopeless: float = np.inf,
     known: Point | None = None,
 ) -> Descent:
     """Walk downhill from a start.
@@ -68,12 +67,13 @@ def descend(
         upper: As ``lower``.
         budget: Stop when the objective has counted this many evaluations.
         tolerance: Stop when a full step promises less than this share of the cost.
-        hopeless: Give up after 12 steps if the cost is above this and falling slowly.
-        known: A minimum; the walk ends there as soon as it is sure to lead there.
+        known: A minimum. The walk ends there as soon as it is sure to lead there, and gives up
+            after 12 steps if its cost is twice as high and falling slowly.
 
     Returns:
         The end of the walk.
     """
+    hopeless = np.inf if known is None else 2.0 * known.cost
     walk = _Walk(objective, start, lower, upper, tolerance, known)
     for iteration in range(iterations):
         if objective.evaluations >= budget:

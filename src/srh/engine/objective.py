@@ -25,15 +25,15 @@ from numpy.typing import NDArray
 from srh.engine.columns import Table
 from srh.engine.frame import Frame
 from srh.engine.layout import ArrowLayout, Leaf
-from srh.engine.leastsquares import Basis, BatchBasis, solve, solve_batch
+from srh.engine.leastsquares import Basis, solve
 from srh.engine.program import BLOCK_ROWS, Program
 from srh.engine.structure import bits
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
-# Squares must not overflow.
-_HUGE = 1e120
+HUGE = 1e120
+"""Values from here on are unusable: their squares might overflow."""
 _UNDONE = 1e-11
 # From so many grouped nonlinear slots on, their Jacobian is kept compressed.
 _MANY_SLOTS = 24
@@ -66,23 +66,6 @@ class Point:
         return (self.undefined, self.cost) < (other.undefined, other.cost)
 
 
-@dataclass(frozen=True, slots=True)
-class Glance:
-    """An objective of few rows at ``B`` places at once, grouped parameters taken as single ones.
-
-    Attributes:
-        theta: All parameters ``(B, p)``, the linear ones solved.
-        cost: ``(B,)``; an undefined row counts as much as all of the target.
-        residual: Projected and scaled ``(B, m)``.
-        slopes: Projected, scaled derivatives by the nonlinear parameters ``(B, k, m)``.
-    """
-
-    theta: Array
-    cost: Array
-    residual: Array
-    slopes: Array
-
-
 class Objective:
     """Least squares of one formula on fixed rows; the caller holds ``np.errstate``.
 
@@ -111,9 +94,9 @@ class Objective:
         self.nonlinear = ((1 << len(leaves)) - 1) & ~linear
         self.nonlinear_parameters = bits(self.nonlinear)
         self.size = sum(leaf.size for leaf in leaves)
-        self._roots = None if weights is None else np.sqrt(weights)
-        self._scale = _near_one(np.max(np.abs(target), initial=0.0))
-        self.factor = self._scale * (np.float64(1.0) if self._roots is None else self._roots)
+        self.roots = None if weights is None else np.sqrt(weights)
+        self.scale = near_one(np.max(np.abs(target), initial=0.0))
+        self.factor = self.scale * (np.float64(1.0) if self.roots is None else self.roots)
         self._frames = [
             (
                 slice(start, start + BLOCK_ROWS),
@@ -217,8 +200,8 @@ class Objective:
         squares = np.einsum("ij,ij->i", together, together)
         defined, scales, block_scales = self._prepare(together, blocks, squares)
         solution = solve(together, squares, list(blocks), self._block_codes)
-        dense = solution.dense * (scales / self._scale)
-        grouped = [c * f / self._scale for c, f in zip(solution.grouped, block_scales, strict=True)]
+        dense = solution.dense * (scales / self.scale)
+        grouped = [c * f / self.scale for c, f in zip(solution.grouped, block_scales, strict=True)]
         self._store(theta, dense, grouped)
         residual = solution.residual
         undefined = 0 if defined is None else int(n_rows - np.count_nonzero(defined))
@@ -237,10 +220,10 @@ class Objective:
         """
         # Far from the ends of the range of float64 nothing needs to be scaled.
         moderate = all(1e-200 < square < 1e200 for square in squares.tolist())
-        if moderate and self._roots is None and not len(blocks):
+        if moderate and self.roots is None and not len(blocks):
             return None, 1.0, blocks
-        scales = _scale_columns(together[:-1], self._roots)
-        block_scales = _scale_columns(blocks, self._roots)
+        scales = scale_columns(together[:-1], self.roots)
+        block_scales = scale_columns(blocks, self.roots)
         defined = _usable(together, blocks)
         if defined is not None:
             for array in (together, blocks):
@@ -256,8 +239,8 @@ class Objective:
             jacobian[:, ~point.defined] = 0.0
         # A derivative may be infinite where the value is finite (sqrt at 0): such rows say nothing.
         before = np.einsum("ij,ij->i", jacobian, jacobian)
-        if not all(square < _HUGE for square in before.tolist()):
-            jacobian[~(np.abs(jacobian) < _HUGE)] = 0.0
+        if not all(square < HUGE for square in before.tolist()):
+            jacobian[~(np.abs(jacobian) < HUGE)] = 0.0
             before = np.einsum("ij,ij->i", jacobian, jacobian)
         if not self.linear:
             return jacobian
@@ -352,77 +335,20 @@ class Objective:
         for k, values in zip(self._blocked, grouped, strict=True):
             theta[self.leaves[k].start : self.leaves[k].start + len(values)] = values
 
-    def screen(self, starts: Array) -> Array:
-        """Judge many starts on all rows of a small objective.
 
-        Args:
-            starts: One value per *parameter* (not slot) in ``(B, parameters)``: a grouped
-                parameter is taken as one for all groups.
-
-        Returns:
-            A cost ``(B,)`` in which an undefined row counts as much as all of the target.
-        """
-        return self._look(starts)[1].cost
-
-    def glance(self, starts: Array) -> Glance:
-        """Judge many starts as ``screen`` does, with what a step from each of them needs."""
-        values, seen, basis = self._look(starts)
-        members = self.nonlinear_parameters
-        slopes = np.zeros((len(starts), len(members), self.table.n_rows))
-        if members:
-            _, frame = self._frames[0]
-            arguments = [seen.theta[:, k, None] for k in range(len(self.leaves))]
-            values = frame.update(values, arguments, self.linear)
-            found = frame.reverse(values, self.nonlinear)
-            for index, k in enumerate(members):
-                slopes[:, index] = found.get(k, 0.0)
-            slopes *= self.factor
-            slopes[~(np.abs(slopes) < _HUGE)] = 0.0
-            basis.project(slopes)
-        return Glance(seen.theta, seen.cost, seen.residual, slopes)
-
-    def _look(self, starts: Array) -> tuple[list[Any], Glance, BatchBasis]:
-        self.evaluations += len(starts)
-        theta = starts.copy()
-        arguments = [theta[:, k, None] for k in range(len(self.leaves))]
-        members = bits(self.linear)
-        for k in members:
-            arguments[k] = np.zeros((1, 1))
-        _, frame = self._frames[0]
-        together = np.zeros((len(starts), len(members) + 1, self.table.n_rows))
-        columns, right = together[:, :-1], together[:, -1]
-        values = frame.forward(arguments)
-        right[:] = (self.target - values[-1]) * self.factor
-        scales = np.ones((len(starts), 0))
-        if members:
-            slopes = frame.reverse(values, self.linear)
-            for index, k in enumerate(members):
-                columns[:, index] = slopes.get(k, 0.0)
-            scales = _scale_columns(columns, self._roots)
-        good = (np.abs(together) < _HUGE).all(axis=1)
-        if not good.all():
-            together *= good[:, None]
-            together[~np.isfinite(together)] = 0.0
-        bad = self.table.n_rows - np.count_nonzero(good, axis=1)
-        solved, basis = solve_batch(together)
-        theta[:, members] = solved * scales / self._scale
-        cost = np.einsum("bm,bm->b", right, right) + bad * self.total
-        return values, Glance(theta, cost, right, columns), basis
-
-
-def _near_one(sizes: Any) -> Any:
+def near_one(sizes: Any) -> Any:
     """Return the powers of two, which change no digits, that bring sizes near 1."""
     return np.ldexp(1.0, -np.maximum(np.frexp(sizes)[1], -1000))
 
 
-def _scale_columns(columns: Array, roots: Array | None) -> Array:
+def scale_columns(columns: Array, roots: Array | None) -> Array:
     """Bring columns ``(..., n)`` near 1 and weight their rows, in place; return the scales."""
     if not columns.size:
         return np.ones(columns.shape[:-1])
     sizes = np.max(np.abs(columns), axis=-1)
     if not np.isfinite(sizes).all():
         sizes = np.max(np.abs(columns), axis=-1, initial=0.0, where=np.isfinite(columns))
-    scales = _near_one(sizes)
+    scales = near_one(sizes)
     columns *= scales[..., None]
     if roots is not None:
         columns *= roots
@@ -431,6 +357,7 @@ def _scale_columns(columns: Array, roots: Array | None) -> Array:
 
 def _usable(together: Array, blocks: Array) -> NDArray[np.bool_] | None:
     """Return the mask of rows whose entries are all finite and small enough, None if all are."""
-    if all(np.max(np.abs(array)) < _HUGE for array in (together, blocks) if array.size):
+    if all(np.max(np.abs(array)) < HUGE for array in (together, blocks) if array.size):
         return None
-    return (np.abs(together) < _HUGE).all(axis=0) & (np.abs(blocks) < _HUGE).all(axis=0)
+    usable = (np.abs(together) < HUGE).all(axis=0) & (np.abs(blocks) < HUGE).all(axis=0)
+    return np.asarray(usable)

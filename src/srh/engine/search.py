@@ -28,6 +28,7 @@ from srh.engine.layout import Leaf
 from srh.engine.levenberg import EXPLORE, Descent, descend
 from srh.engine.minima import Minima
 from srh.engine.objective import Objective, Point
+from srh.engine.screen import Screen
 from srh.engine.starts import StartMaker
 from srh.engine.structure import bits
 from srh.engine.swarm import walk_together
@@ -42,7 +43,7 @@ _STARTS, _TEAMS = 32, 4
 _DESCENTS = 3
 _SWARM_ROWS, _SWARM_STEPS = 96, 10
 _SWARM_TEAMS, _SWARM_TEAM = 4, 4
-# Starts whose costs on few rows agree to this are taken for one.
+# Ends of a swarm whose costs agree to this are taken for one.
 _ALIKE = 1e-3
 _REPAIRS = 5
 # A group is fitted alone if it can have so many evaluations.
@@ -106,7 +107,7 @@ class Search:
         if rows > 2 * SAMPLE_ROWS and 20 * groups <= SAMPLE_ROWS:
             self._sample = _part(objective, _representatives(objective.target, SAMPLE_ROWS, rng))
         screened = _representatives(self._sample.target, _SCREEN_ROWS, rng)
-        self._screen = _part(self._sample, screened)
+        self._screen = Screen(self._sample, screened)
         self._maker = StartMaker(
             objective.program,
             self._sample.table,
@@ -214,8 +215,8 @@ class Search:
 
     @property
     def _spent(self) -> int:
-        objectives = {id(o): o for o in (self._full, self._sample, self._screen)}
-        return self._elsewhere + sum(o.evaluations for o in objectives.values())
+        sample = 0 if self._sample is self._full else self._sample.evaluations
+        return self._elsewhere + self._full.evaluations + sample + self._screen.evaluations
 
     @property
     def _settled(self) -> bool:
@@ -233,17 +234,18 @@ class Search:
     def _round(self, turn: int) -> None:
         if turn:
             self._minima.judge(turn)
-        if self._minima.hard and self._ungrouped:
+        swarm = self._minima.hard and self._ungrouped
+        if swarm:
             starts, costs = self._swarm(turn)
         else:
             teams = _TEAMS if turn else _TEAMS // 2
             spread = min(0.4 + 0.2 * turn, 2.0)
             starts = self._within(self._maker.batch(teams, _STARTS // teams, spread))
-            costs = self._screen.screen(starts)
+            costs = self._screen.costs(starts)
         self._n_starts += len(starts)
         tried: list[float] = []
         for index in np.argsort(costs, kind="stable").tolist():
-            if any(abs(costs[index] - cost) <= _ALIKE * cost for cost in tried):
+            if swarm and any(abs(costs[index] - cost) <= _ALIKE * cost for cost in tried):
                 continue
             tried.append(float(costs[index]))
             self._minima.add(self._descend(self._spread(starts[index])), turn)
@@ -263,7 +265,7 @@ class Search:
                 self._maker.around(base.theta[self._first], base.residual, _SWARM_TEAM, spread)
             )
         rows = _representatives(self._sample.target, _SWARM_ROWS, self._rng)
-        part = _part(self._sample, rows)
+        part = Screen(self._sample, rows)
         limits = self._lower[self._first], self._upper[self._first]
         starts = self._within(np.concatenate(parts))
         ends, costs = walk_together(part, starts, *limits, _SWARM_STEPS)
@@ -321,7 +323,6 @@ class Search:
             upper=self._upper[slots],
             budget=self._budget,
             tolerance=EXPLORE,
-            hopeless=np.inf if best is None else 2.0 * best.point.cost,
             known=None if best is None else best.point,
         )
 

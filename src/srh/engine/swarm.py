@@ -1,19 +1,15 @@
 """Many starts walked downhill at once, on few rows.
 
-One Levenberg–Marquardt step costs NumPy about as much for a few dozen starts on some dozens of
-rows as for one start on all: most of it is overhead. Walking a whole batch therefore sorts good
-basins from bad ones at the price of one or two descents. The walk is that of ``levenberg.py``
-with the projected problem of ``objective.py``, each array with a leading axis for the starts.
+Walking a whole batch sorts good basins from bad ones at the price of one or two descents. The walk
+is that of ``levenberg.py``, each array with a leading axis for the starts.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from srh.engine.objective import Glance, Objective
+from srh.engine.screen import Glance, Screen
 
 Array = NDArray[np.float64]
 
@@ -21,12 +17,12 @@ _RIDGE = 1e-12
 
 
 def walk_together(
-    objective: Objective, starts: Array, lower: Array, upper: Array, iterations: int
+    screen: Screen, starts: Array, lower: Array, upper: Array, iterations: int
 ) -> tuple[Array, Array]:
     """Walk downhill from each of some starts.
 
     Args:
-        objective: On few rows.
+        screen: Judges them.
         starts: One value per parameter ``(B, p)``; those of linear ones are ignored.
         lower: Bounds ``(p,)``.
         upper: As ``lower``.
@@ -36,14 +32,14 @@ def walk_together(
         The ends ``(B, p)`` and their costs ``(B,)``, in which an undefined row counts as much as
         all of the target.
     """
-    here = objective.glance(starts)
+    here = screen.glance(starts)
     size, count = here.slopes.shape[:2]
     damping, longest = np.full(size, 1e-2), np.zeros((size, count))
     for _ in range(iterations):
         longest = np.maximum(longest, np.einsum("bim,bim->bi", here.slopes, here.slopes))
         theta = here.theta.copy()
-        theta[:, objective.nonlinear_parameters] += _steps(here, damping, longest)
-        there = objective.glance(np.clip(theta, lower, upper))
+        theta[:, screen.nonlinear] += _steps(here, damping, longest)
+        there = screen.glance(np.clip(theta, lower, upper))
         better = there.cost < here.cost
         damping = np.where(better, np.maximum(0.2 * damping, 1e-12), 5.0 * damping)
         here = Glance(
