@@ -4,7 +4,7 @@ Theory of operation. A plain round draws 32 starts (``starts.py``), judges them 
 rows and descends from the best few on all rows (a fixed sample of them if there are very many).
 Where descents disagree, rounds become *swarms*: half of the starts are new, half vary good minima
 in some of their parameters, guided by what those leave unexplained, and all of them walk downhill
-together on about 96 rows (``swarm.py``) before the best few descend on all rows.
+together on about 64 rows (``swarm.py``) before the best few descend on all rows.
 
 The search ends
 
@@ -41,7 +41,7 @@ SAMPLE_ROWS = 2000
 _SCREEN_ROWS = 48
 _STARTS, _TEAMS = 32, 4
 _DESCENTS = 3
-_SWARM_ROWS, _SWARM_STEPS = 96, 10
+_SWARM_ROWS, _SWARM_STEPS = 64, 8
 _SWARM_TEAMS, _SWARM_TEAM = 4, 4
 # Ends of a swarm whose costs agree to this are taken for one.
 _ALIKE = 1e-3
@@ -234,7 +234,9 @@ class Search:
     def _round(self, turn: int) -> None:
         if turn:
             self._minima.judge(turn)
-        swarm = self._minima.hard and self._ungrouped
+        cost = 2 * _SWARM_TEAMS * _SWARM_TEAM * (_SWARM_STEPS + 2)
+        affordable = self._spent + cost <= 0.9 * self._budget
+        swarm = self._minima.hard and self._ungrouped and affordable
         if swarm:
             starts, costs = self._swarm(turn)
         else:
