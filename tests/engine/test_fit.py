@@ -5,50 +5,21 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from fit_cases import FORMS, NIST, Case, Problem
 from srh.engine.expression import Expression, Symbol
-from srh.engine.fit import FitResult, fit
-from srh.engine.parameters import Parameter, param
+from srh.engine.fit import DEFAULT_BUDGET, FitResult, fit
+from srh.engine.parameters import param
 from srh.engine.parser import parse
 from srh.errors import ExpressionError, FitError, MissingVariableError, UnboundParameterError
 
-HERE = Path(__file__).parent
-FORMS: dict[str, dict[str, Any]] = tomllib.loads((HERE / "forms.toml").read_text())
-NIST: dict[str, dict[str, Any]] = tomllib.loads((HERE / "nist.toml").read_text())
 X = Symbol("x")
 SINE = "param('a')*sin(param('b')*x) + param('c')"
 DECAY = "param('a')*exp(-param('b')*x) + param('c')"
-
-
-class Case:
-    """One form with drawn data."""
-
-    def __init__(self, name: str, seed: int, rows: int, scale: float = 1.0) -> None:
-        form = FORMS[name]
-        self.truth: dict[str, float] = form["truth"]
-        ranges = {key: value for key, value in form.items() if key not in ("formula", "truth")}
-        self.rng = np.random.default_rng([seed, rows])
-        columns = {key: self._draw(value, rows) for key, value in ranges.items()}
-        self.formula = _with_parameters(form["formula"], self.truth, columns)
-        self.target = self.formula.bind_parameters(self.truth).evaluate(columns)
-        self.columns = {key: scale * column for key, column in columns.items()}
-
-    def _draw(self, span: list[Any], rows: int) -> np.ndarray:
-        low, high = span[:2]
-        if span[2:] == ["log"]:
-            return np.exp(self.rng.uniform(math.log(low), math.log(high), rows))
-        return self.rng.uniform(low, high, rows)
-
-
-def _with_parameters(text: str, names: Any, columns: Any) -> Expression:
-    tree = parse(text, variables=[*names, *columns])
-    return tree.replace({name: Parameter(name) for name in names})
 
 
 def _unexplained(result: FitResult, target: np.ndarray) -> float:
@@ -59,7 +30,7 @@ def _recovered(name: str, seed: int, rows: int, scale: float = 1.0) -> bool:
     case = Case(name, seed, rows, scale)
     result = fit(case.formula, case.target, case.columns, seed=seed)
     assert len(result.predict(case.columns)) == rows
-    return result.success and _unexplained(result, case.target) < 1e-10
+    return case.found_by(result)
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -72,22 +43,47 @@ def test_forms_of_science_are_found_from_default_starts(name: str) -> None:
     ("rows", "scale"), [(200, 1.0), (1000, 1.0), (1000, 1e3), (1000, 1e-3), (30, 1.0)]
 )
 def test_forms_are_found_on_many_draws_sizes_and_scales(rows: int, scale: float) -> None:
-    runs = [(name, seed) for name in FORMS for seed in range(3)]
+    runs = [(name, seed) for name in FORMS for seed in range(5)]
     lost = [run for run in runs if not _recovered(*run, rows=rows, scale=scale)]
     assert len(lost) <= 0.02 * len(runs), lost
 
 
 @pytest.mark.parametrize("name", NIST)
+def test_data_of_nist_have_their_certified_residuals(name: str) -> None:
+    problem = Problem(name)
+    residual = problem.target - problem.formula.bind_parameters(problem.values).evaluate(
+        problem.columns
+    )
+    # Eleven printed digits of the parameters leave more than rounding where the fit is exact.
+    allowed = 1e-20 if name == "Lanczos1" else 1e-9 * problem.rss
+    assert abs(float(residual @ residual) - problem.rss) <= allowed
+
+
+@pytest.mark.parametrize("name", NIST)
 def test_certified_problems_of_nist_without_their_starts(name: str) -> None:
-    problem = NIST[name]
-    formula = _with_parameters(problem["formula"], problem["values"], ["x"])
-    result = fit(formula, problem["y"], {"x": problem["x"]})
-    assert result.success
-    assert result.loss == pytest.approx(problem["rss"], rel=1e-8)
-    for key, value in problem["values"].items():
-        assert result.parameters[key] == pytest.approx(value, rel=1e-6)
-    for key, value in problem.get("deviations", {}).items():
-        assert result.standard_errors[key] == pytest.approx(value, rel=1e-6)
+    problem = Problem(name)
+    result = problem.fit()
+    assert problem.solved_by(result)
+    if name == "Lanczos1":
+        return
+    # Terms of one kind may come in another order, and signs may cancel.
+    for found, wanted in (
+        (result.parameters, problem.values),
+        (result.standard_errors, problem.deviations),
+    ):
+        pairs = zip(_sizes(found), _sizes(wanted), strict=True)
+        assert all(a == pytest.approx(b, rel=1e-6) for a, b in pairs)
+
+
+def _sizes(values: dict[str, float]) -> list[float]:
+    return sorted(abs(value) for value in values.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_nearly_all_problems_of_nist_are_solved_with_any_seed(seed: int) -> None:
+    lost = [name for name in NIST if not (p := Problem(name)).solved_by(p.fit(seed))]
+    assert len(lost) <= 1, lost
 
 
 @pytest.mark.slow
@@ -172,6 +168,46 @@ def test_bounds_hold_and_are_reported() -> None:
     design = np.stack([np.exp(-0.5 * x), np.ones(100)], axis=1)
     best = np.linalg.lstsq(design, y, rcond=None)[0]
     assert [held.parameters["a"], held.parameters["c"]] == pytest.approx(list(best), rel=1e-6)
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2, 80)])
+def test_linear_parameters_stay_inside_their_bounds(weights: np.ndarray | None) -> None:
+    x = np.linspace(0, 6, 80)
+    y = 3 * np.exp(-0.9 * x) - 0.4 + 0.05 * np.cos(40 * x)
+    formula = parse(DECAY)
+    free = fit(formula, y, {"x": x}, weights=weights)
+    wide = fit(formula, y, {"x": x}, weights=weights, bounds={"a": (0, 10), "c": (-1, 1)})
+    assert wide.parameters == pytest.approx(free.parameters, rel=1e-9)
+    held = fit(formula, y, {"x": x}, weights=weights, bounds={"a": (0, None), "c": (0, None)})
+    assert held.success
+    assert held.parameters["c"] == 0.0
+    assert "c stands at a bound" in held.message
+    without = fit(parse("param('a')*exp(-param('b')*x)"), y, {"x": x}, weights=weights)
+    assert held.loss == pytest.approx(without.loss, rel=1e-9)
+
+
+def test_bounds_of_a_purely_linear_formula_hold() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (3, 60))
+    y = 2 * x[0] - 0.5 * x[1] + 0.3 * x[2]
+    formula = parse("param('a')*u + param('b')*v + param('c')*w", variables=["u", "v", "w"])
+    bounds = dict.fromkeys("abc", (0.0, 1.5))
+    result = fit(formula, y, dict(zip("uvw", x, strict=True)), bounds=bounds)
+    from scipy.optimize import lsq_linear
+
+    expected = lsq_linear(x.T, y, (0.0, 1.5), tol=1e-14)
+    assert list(result.parameters.values()) == pytest.approx(list(expected.x), abs=1e-8)
+    assert all(0.0 <= value <= 1.5 for value in result.parameters.values())
+
+
+def test_grouped_linear_parameters_stay_inside_their_bounds() -> None:
+    x, codes, labels = _groups()
+    formula = parse(f"{A}*exp(-param('r')*x)")
+    y = (codes - 0.5) * np.exp(-0.7 * x)
+    result = fit(formula, y, {"x": x, "g": labels}, bounds={"a": (0, None)})
+    assert result.success
+    assert result.parameters["a"]["site 0"] == 0.0
+    assert result.parameters["a"]["site 2"] > 0
 
 
 @pytest.mark.parametrize(
@@ -312,7 +348,7 @@ def test_hopeless_fits_stay_within_the_default_budget() -> None:
     rng = np.random.default_rng(0)
     x = rng.uniform(0, 1, 200)
     result = fit(parse(SINE), rng.normal(size=200), {"x": x})
-    assert result.n_evaluations <= 10_500
+    assert result.n_evaluations <= 1.05 * DEFAULT_BUDGET
     assert np.isfinite(result.loss)
 
 

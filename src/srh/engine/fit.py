@@ -8,7 +8,9 @@ Theory of operation. ``fit`` minimises the weighted sum of squared residuals in 
    ``objective.py``). Without other parameters the fit is done: no start, no iteration.
 3. The others are searched from data-driven starts (``starts.py``, ``search.py``), each followed
    downhill by Levenberg–Marquardt on exact Jacobians of the projected problem (``levenberg.py``).
-4. The result is judged: undefined rows, too few rows and parameters that the data cannot
+4. Linear parameters with bounds are solved as if they had none. Only if a bound is broken are they
+   searched like the others, from where they were, inside their bounds.
+5. The result is judged: undefined rows, too few rows and parameters that the data cannot
    determine are said in the message (``uncertainty.py``).
 
 The budget is counted in evaluations of the formula. All randomness comes from the seed, sums run in
@@ -37,8 +39,9 @@ from srh.errors import ExpressionError, FitError
 
 Array = NDArray[np.float64]
 Bounds = Mapping[str, tuple[float | None, float | None]]
+Given = tuple[dict[int, float], Array]
 
-DEFAULT_BUDGET = 10_000
+DEFAULT_BUDGET = 20_000
 """Evaluations of a formula, on however many rows, that one fit may use."""
 
 
@@ -123,19 +126,23 @@ def _fit(
     _check_rows(observed, used)
     rows = table if len(used) == table.n_rows else table.rows(used)
     leaves = _layout(expression, rows)
-    lower, upper = _read_bounds(bounds, leaves)
-    bounded = sum(
-        1 << k
-        for k, leaf in enumerate(leaves)
-        if np.isfinite(lower[leaf.slots]).any() or np.isfinite(upper[leaf.slots]).any()
-    )
-    linear = linear_parameters(program, excluded=bounded)
-    objective = Objective(
-        program, rows, observed[used], None if weight is None else weight[used], leaves, linear
-    )
+    limits = _read_bounds(bounds, leaves)
+    some = None if weight is None else weight[used]
+    linear = linear_parameters(program)
+    objective = Objective(program, rows, observed[used], some, leaves, linear)
     with np.errstate(all="ignore"):
-        found = _minimise(objective, expression, lower, upper, budget, seed)
-        return conclude(expression, objective, found, lower, upper, used)
+        found = _minimise(objective, _given_values(expression, objective), limits, budget, seed)
+        broken = (found.point.theta < limits[0]) | (found.point.theta > limits[1])
+        if broken.any():
+            linear = linear_parameters(program, excluded=_bounded(leaves, limits))
+            objective = Objective(program, rows, observed[used], some, leaves, linear)
+            given = _values_inside(found.point.theta, leaves, limits)
+            before, rest = found, max(budget - found.n_evaluations, budget // 2)
+            found = _minimise(objective, given, limits, rest, seed)
+            found.n_starts += before.n_starts
+            found.n_iter += before.n_iter
+            found.n_evaluations += before.n_evaluations
+        return conclude(expression, objective, found, *limits, used)
 
 
 def _read_target(values: Array, table: Table) -> Array:
@@ -202,27 +209,43 @@ def _read_bounds(bounds: Bounds | None, leaves: list[Leaf]) -> tuple[Array, Arra
     return lower, upper
 
 
+def _bounded(leaves: list[Leaf], limits: tuple[Array, Array]) -> int:
+    """Return the bit mask of the parameters that have bounds."""
+    finite = np.isfinite(limits[0]) | np.isfinite(limits[1])
+    return sum(1 << k for k, leaf in enumerate(leaves) if finite[leaf.slots].any())
+
+
+def _values_inside(theta: Array, leaves: list[Leaf], limits: tuple[Array, Array]) -> Given:
+    """Return the values of a fit, moved inside the bounds, as initial ones."""
+    inside = np.clip(theta, *limits)
+    given = {
+        k: float(np.median(inside[leaf.slots]))
+        for k, leaf in enumerate(leaves)
+        if np.isfinite(inside[leaf.slots]).all()
+    }
+    return given, inside
+
+
 # Slots times rows of a Jacobian that is still held in memory (1.6 GB).
 _LARGEST_JACOBIAN = 200_000_000
 
 
 def _minimise(
-    objective: Objective, expression: Expression, lower: Array, upper: Array, budget: int, seed: int
+    objective: Objective, given: Given, limits: tuple[Array, Array], budget: int, seed: int
 ) -> Found:
-    given, initial = _given_values(expression, objective)
     slots = len(objective.free_slots)
     if objective.arrow is None and slots * objective.table.n_rows > _LARGEST_JACOBIAN:
         raise MemoryError(
             f"{len(objective.free_slots)} nonlinear parameters on {objective.table.n_rows} rows"
         )
     if objective.nonlinear:
-        return Search(objective, given, initial, lower, upper, budget, seed).run()
+        return Search(objective, *given, *limits, budget, seed).run()
     point = objective.point(np.zeros(objective.size))
     exact = point.undefined == 0 and point.cost <= exact_cost(objective)
     return Found(point, True, exact, False, 0, 0, objective.evaluations)
 
 
-def _given_values(expression: Expression, objective: Objective) -> tuple[dict[int, float], Array]:
+def _given_values(expression: Expression, objective: Objective) -> Given:
     """Return initial values by parameter, and by slot where labels have their own."""
     given: dict[int, float] = {}
     initial = np.full(objective.size, np.nan)

@@ -87,13 +87,14 @@ class Solution:
 
 
 def solve(
-    columns: Array, right: Array, blocks: Sequence[Array] = (), codes: Codes | None = None
+    together: Array, squares: Array, blocks: Sequence[Array] = (), codes: Codes | None = None
 ) -> Solution:
     """Solve ``min |right − Σ c·columns − Σ d[codes]·blocks|²`` exactly.
 
     Args:
-        columns: Dense columns ``(k, n)``; overwritten.
-        right: ``(n,)``; overwritten, it becomes the residual.
+        together: Dense columns and below them the right side ``(k + 1, n)``; overwritten, the last
+            row becomes the residual.
+        squares: Sums of squares of its rows.
         blocks: Compressed columns ``(n,)``, all grouped by the same codes; overwritten.
         codes: Group number of each row, from 0.
 
@@ -107,12 +108,11 @@ def solve(
         groups = int(codes.max()) + 1 if len(codes) else 0
         before = np.bincount(codes, values * values, groups)
         between.append([block.remove_from(values[None])[0] for block in basis.blocks])
-        squares = np.bincount(codes, values * values, groups).astype(np.float64)
-        squares[squares <= _DEPENDENT**2 * before] = 0.0
-        basis.blocks.append(_Block(values, codes, squares))
-    together = np.vstack([columns, right[None]])
+        after = np.bincount(codes, values * values, groups).astype(np.float64)
+        after[after <= _DEPENDENT**2 * before] = 0.0
+        basis.blocks.append(_Block(values, codes, after))
     on_blocks = [block.remove_from(together) for block in basis.blocks]
-    upper = _orthogonalise(together, basis, np.einsum("ij,ij->i", columns, columns))
+    upper = _orthogonalise(together, basis, squares)
     dense = _back_substitute(upper, basis.squares)
     grouped = _grouped_coefficients(on_blocks, between, dense, basis)
     return Solution(dense, grouped, together[-1], basis)
@@ -123,17 +123,17 @@ def _orthogonalise(together: Array, basis: Basis, before: Array) -> Array:
     count = len(together) - 1
     upper = np.zeros((count, count + 1))
     basis.vectors = together[:count]
+    least = (_DEPENDENT**2 * before).tolist()
     for index in range(count):
-        vector = together[index]
-        square = float(np.einsum("j,j->", vector, vector))
-        if not square > _DEPENDENT**2 * before[index]:
+        vector, rest = together[index], together[index + 1 :]
+        products = np.einsum("ij,j->i", together[index:], vector)
+        square = float(products[0])
+        if not square > least[index]:
             basis.squares.append(0.0)
             continue
         basis.squares.append(square)
-        rest = together[index + 1 :]
-        share = np.einsum("ij,j->i", rest, vector) / square
+        share = upper[index, index + 1 :] = products[1:] / square
         rest -= share[:, None] * vector
-        upper[index, index + 1 :] = share
     return upper
 
 
@@ -144,7 +144,7 @@ def _back_substitute(upper: Array, squares: Sequence[float]) -> Array:
         if squares[index] > 0:
             row = upper[index]
             later = row[index + 1 : count] * solution[index + 1 :]
-            solution[index] = row[count] - later.sum()
+            solution[index] = row[count] - (later.sum() if len(later) else 0.0)
     return solution
 
 
@@ -183,29 +183,54 @@ def triangle(columns: Array, right: Array) -> tuple[Array, Array]:
             continue
         length = np.sqrt(products[0])
         upper[index, index:] = products / length
-        together[index + 1 :] -= (products[1:] / products[0])[:, None] * vector
+        if index < count - 1:
+            together[index + 1 :] -= (products[1:] / products[0])[:, None] * vector
     return upper[:, :count], upper[:, count]
 
 
-def batch_costs(columns: Array, right: Array) -> Array:
-    """Solve ``B`` small problems at once, for their residual sums of squares only.
+@dataclass(frozen=True, slots=True)
+class BatchBasis:
+    """Orthogonalised columns of ``B`` small problems.
+
+    Attributes:
+        vectors: ``(B, k, m)``.
+        inverses: Reciprocals of their sums of squares ``(B, k)``; 0 marks a dependent column.
+    """
+
+    vectors: Array
+    inverses: Array
+
+    def project(self, columns: Array) -> None:
+        """Remove from columns ``(B, c, m)``, in place, what each problem's basis spans."""
+        for index in range(self.vectors.shape[1]):
+            vector = self.vectors[:, index]
+            share = np.einsum("bcm,bm->bc", columns, vector) * self.inverses[:, index, None]
+            columns -= share[:, :, None] * vector[:, None]
+
+
+def solve_batch(together: Array) -> tuple[Array, BatchBasis]:
+    """Solve ``B`` small problems at once.
 
     Args:
-        columns: ``(B, k, m)``; overwritten.
-        right: ``(B, m)``; overwritten.
+        together: Dense columns and below them the right side ``(B, k + 1, m)``; overwritten, the
+            last row becomes the residual.
 
     Returns:
-        ``(B,)``.
+        Coefficients ``(B, k)``, 0 for a column that depends on earlier ones, and the basis.
     """
-    together = np.concatenate([columns, right[:, None]], axis=1)
-    count = together.shape[1] - 1
+    size, count = len(together), together.shape[1] - 1
+    upper, inverses = np.zeros((size, count, count + 1)), np.zeros((size, count))
     before = np.einsum("bij,bij->bi", together, together)
-    with np.errstate(all="ignore"):
-        for index in range(count):
-            vector = together[:, index]
-            products = np.einsum("bij,bj->bi", together[:, index:], vector)
-            kept = products[:, :1] > _DEPENDENT**2 * before[:, index : index + 1]
-            share = np.where(kept, products[:, 1:] / products[:, :1], 0.0)
-            together[:, index + 1 :] -= share[:, :, None] * vector[:, None]
-    last = together[:, -1]
-    return np.asarray(np.einsum("bj,bj->b", last, last))
+    for index in range(count):
+        vector = together[:, index]
+        products = np.einsum("bij,bj->bi", together[:, index:], vector)
+        kept = products[:, 0] > _DEPENDENT**2 * before[:, index]
+        inverses[:, index] = np.where(kept, 1.0 / np.where(kept, products[:, 0], 1.0), 0.0)
+        share = upper[:, index, index + 1 :] = products[:, 1:] * inverses[:, index, None]
+        together[:, index + 1 :] -= share[:, :, None] * vector[:, None]
+    solution = np.zeros((size, count))
+    for index in range(count - 1, -1, -1):
+        row = upper[:, index]
+        later = np.einsum("bi,bi->b", row[:, index + 1 : count], solution[:, index + 1 :])
+        solution[:, index] = np.where(inverses[:, index] > 0, row[:, count] - later, 0.0)
+    return solution, BatchBasis(together[:, :count], inverses)

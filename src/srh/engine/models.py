@@ -68,7 +68,7 @@ class Dense:
     def __init__(self, slopes: Array, residual: Array) -> None:
         self._matrix, self._right = triangle(slopes, residual)
         self.lengths = np.sqrt(np.einsum("ij,ij->j", self._matrix, self._matrix))
-        self.gradient = self._matrix.T @ self._right
+        self.gradient = self._right @ self._matrix
 
     def step(self, free: Mask, scale: Array) -> Step:
         """Return the steps of free slots, damped in units of ``scale``."""
@@ -77,8 +77,13 @@ class Dense:
 
 class _DenseStep:
     def __init__(self, matrix: Array, right: Array, free: Mask, scale: Array) -> None:
-        left, self._singular, self._right_vectors = np.linalg.svd(matrix, full_matrices=False)
-        self._image = left.T @ right
+        if matrix.shape == (1, 1):
+            size = abs(matrix[0])
+            self._singular, self._right_vectors = size, matrix / np.where(size > 0, size, 1.0)
+            self._image = right
+        else:
+            left, self._singular, self._right_vectors = np.linalg.svd(matrix, full_matrices=False)
+            self._image = right @ left
         self._free, self._scale = free, scale
         self.promise = float(self._image @ self._image)
 
@@ -88,7 +93,7 @@ class _DenseStep:
         shrink = inverse * s
         step = np.zeros(len(self._free))
         step[self._free] = self._right_vectors.T @ (inverse * z) / self._scale[self._free]
-        return step, float(np.sum(z * z * shrink * (2.0 - shrink)))
+        return step, float((z * z * shrink) @ (2.0 - shrink))
 
 
 class Arrow:

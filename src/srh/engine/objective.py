@@ -13,8 +13,10 @@ of their weight, target and columns each by a power of two that brings them near
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,15 +24,15 @@ from numpy.typing import NDArray
 
 from srh.engine.columns import Table
 from srh.engine.layout import ArrowLayout, Leaf
-from srh.engine.leastsquares import Basis, batch_costs, solve
+from srh.engine.leastsquares import Basis, solve
 from srh.engine.program import Program
 from srh.engine.structure import bits
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
-# Squares must not overflow.
-_HUGE = 1e120
+HUGE = 1e120
+"""Values from here on are unusable: their squares might overflow."""
 _UNDONE = 1e-11
 # From so many grouped nonlinear slots on, their Jacobian is kept compressed.
 _MANY_SLOTS = 24
@@ -64,7 +66,7 @@ class Point:
 
 
 class Objective:
-    """Least squares of one formula on fixed rows.
+    """Least squares of one formula on fixed rows; the caller holds ``np.errstate``.
 
     Args:
         program: The formula.
@@ -89,23 +91,38 @@ class Objective:
         self.evaluations = 0
         self.linear = linear
         self.nonlinear = ((1 << len(leaves)) - 1) & ~linear
+        self.nonlinear_parameters = bits(self.nonlinear)
         self.size = sum(leaf.size for leaf in leaves)
-        self._roots = None if weights is None else np.sqrt(weights)
-        self._scale = _near_one(np.max(np.abs(target), initial=0.0))
-        self.factor = np.ones(len(target)) if self._roots is None else self._roots
-        self.factor = self.factor * self._scale
+        self.roots = None if weights is None else np.sqrt(weights)
+        self.scale = near_one(np.max(np.abs(target), initial=0.0))
+        self.factor = self.scale * (np.float64(1.0) if self.roots is None else self.roots)
         self._frames = program.frames(table)
         self._codes = [table.groups[leaf.label][1] if leaf.label else None for leaf in leaves]
         self._plan_linear()
         self.free_slots = np.array(
-            [s for k in bits(self.nonlinear) for s in range(self.size)[leaves[k].slots]], np.intp
+            [s for k in self.nonlinear_parameters for s in range(self.size)[leaves[k].slots]],
+            np.intp,
         )
-        scaled = target * self.factor
-        self.total = float(np.sum(scaled**2))
         self.arrow = self._plan_arrow()
-        # Each residual is uncertain by a rounding error of the largest target.
-        peak = self.factor * np.max(np.abs(target), initial=0.0)
-        self.rounding = float(np.sum(peak**2)) * np.finfo(np.float64).eps ** 2
+
+    @cached_property
+    def total(self) -> float:
+        """Sum of squares of the scaled target."""
+        return float(np.sum((self.target * self.factor) ** 2))
+
+    @cached_property
+    def variation(self) -> float:
+        """Sum of squares of what the best constant leaves of the scaled target."""
+        scaled = self.target * self.factor
+        return float(np.sum((scaled - np.mean(scaled)) ** 2))
+
+    @cached_property
+    def rounding(self) -> float:
+        """Cost if each residual is a rounding error of the largest target."""
+        peak = float(np.max(np.abs(self.target), initial=0.0))
+        squares = np.broadcast_to(self.factor * peak, self.target.shape) ** 2
+        total = float(np.sum(squares))
+        return total * float(np.finfo(np.float64).eps) ** 2
 
     def _plan_linear(self) -> None:
         """Decide which linear parameters are compressed blocks: those of one label column."""
@@ -116,6 +133,7 @@ class Objective:
         self._block_codes = None if largest is None else self._codes[largest]
         self._dense = [k for k in bits(self.linear) if k not in self._blocked]
         self._dense_rows = sum(self.leaves[k].size for k in self._dense)
+        self._linear_slots = [self.leaves[k].slots for k in bits(self.linear)]
 
     def _plan_arrow(self) -> ArrowLayout | None:
         """Decide whether Jacobians stay compressed: many groups, all of one label column."""
@@ -153,42 +171,58 @@ class Objective:
         """
         self.evaluations += 1
         theta = theta.copy()
-        for k in bits(self.linear):
-            theta[self.leaves[k].slots] = 0.0
-        n_rows = self.table.n_rows
-        columns = np.zeros((self._dense_rows, n_rows))
+        for slots in self._linear_slots:
+            theta[slots] = 0.0
+        n_rows, count = self.table.n_rows, self._dense_rows
+        # The right side stands below the dense columns: they are reduced together.
+        together = np.zeros((count + 1, n_rows))
+        columns, right = together[:count], together[count]
         blocks = np.zeros((len(self._blocked), n_rows))
-        right = np.empty(n_rows)
         kept: list[list[Any]] = []
-        with np.errstate(all="ignore"):
-            for rows, frame in self._frames:
-                values = frame.forward(self.arguments(theta, rows))
-                right[rows] = values[-1]
-                if self.linear:
-                    slopes = frame.reverse(values, self.linear)
-                    self._spread(slopes, self._dense, columns, rows)
-                    for index, k in enumerate(self._blocked):
-                        blocks[index, rows] = slopes.get(k, 0.0)
-                if len(self._frames) == 1:
-                    kept.append(values)
-            np.subtract(self.target, right, out=right)
-            right *= self.factor
-            dense_scales = _scale_columns(columns, self._roots)
-            block_scales = _scale_columns(blocks, self._roots)
-        defined = _usable(columns, blocks, right)
-        if defined is not None:
-            for array in (columns, blocks, right):
-                array[..., ~defined] = 0.0
-        solution = solve(columns, right, list(blocks), self._block_codes)
-        dense = solution.dense * dense_scales / self._scale
-        grouped = [c * f / self._scale for c, f in zip(solution.grouped, block_scales, strict=True)]
+        for rows, frame in self._frames:
+            values = frame.forward(self.arguments(theta, rows))
+            np.subtract(self.target[rows], values[-1], out=right[rows])
+            if self.linear:
+                slopes = frame.reverse(values, self.linear)
+                self._spread(slopes, self._dense, columns, rows)
+                for index, k in enumerate(self._blocked):
+                    blocks[index, rows] = slopes.get(k, 0.0)
+            if len(self._frames) == 1:
+                kept.append(values)
+        right *= self.factor
+        squares = np.einsum("ij,ij->i", together, together)
+        defined, scales, block_scales = self._prepare(together, blocks, squares)
+        solution = solve(together, squares, list(blocks), self._block_codes)
+        dense = solution.dense * (scales / self.scale)
+        grouped = [c * f / self.scale for c, f in zip(solution.grouped, block_scales, strict=True)]
         self._store(theta, dense, grouped)
         residual = solution.residual
         undefined = 0 if defined is None else int(n_rows - np.count_nonzero(defined))
         cost = float(np.einsum("i,i->", residual, residual))
-        if not np.isfinite(cost):
+        if not math.isfinite(cost):
             undefined, cost = n_rows, np.inf
         return Point(theta, undefined, cost, residual, solution.basis, defined, kept)
+
+    def _prepare(
+        self, together: Array, blocks: Array, squares: Array
+    ) -> tuple[NDArray[np.bool_] | None, Any, Array]:
+        """Scale and weight columns in place, blank unusable rows, renew the sums of squares.
+
+        Returns:
+            The mask of usable rows or None, and the scales of dense columns and of blocks.
+        """
+        # Far from the ends of the range of float64 nothing needs to be scaled.
+        moderate = all(1e-200 < square < 1e200 for square in squares.tolist())
+        if moderate and self.roots is None and not len(blocks):
+            return None, 1.0, blocks
+        scales = scale_columns(together[:-1], self.roots)
+        block_scales = scale_columns(blocks, self.roots)
+        defined = _usable(together, blocks)
+        if defined is not None:
+            for array in (together, blocks):
+                array[:, ~defined] = 0.0
+        np.einsum("ij,ij->i", together, together, out=squares)
+        return defined, scales, block_scales
 
     def slopes(self, point: Point) -> Array:
         """Return the projected, scaled derivatives by the nonlinear slots ``(k, n)``."""
@@ -197,13 +231,17 @@ class Objective:
         if point.defined is not None:
             jacobian[:, ~point.defined] = 0.0
         # A derivative may be infinite where the value is finite (sqrt at 0): such rows say nothing.
-        if not np.isfinite(jacobian).all():
-            jacobian[~(np.abs(jacobian) < _HUGE)] = 0.0
         before = np.einsum("ij,ij->i", jacobian, jacobian)
+        if not all(square < HUGE for square in before.tolist()):
+            jacobian[~(np.abs(jacobian) < HUGE)] = 0.0
+            before = np.einsum("ij,ij->i", jacobian, jacobian)
+        if not self.linear:
+            return jacobian
         point.basis.project(jacobian)
         # What the linear parameters can undo leaves rounding noise, which would look like a slope.
-        after = np.einsum("ij,ij->i", jacobian, jacobian)
-        jacobian[after <= _UNDONE**2 * before] = 0.0
+        noise = np.einsum("ij,ij->i", jacobian, jacobian) <= _UNDONE**2 * before
+        if True in noise.tolist():
+            jacobian[noise] = 0.0
         return jacobian
 
     def compressed_slopes(self, point: Point) -> tuple[Array, Array]:
@@ -244,28 +282,26 @@ class Objective:
         """
         self.evaluations += 1
         jacobian = np.zeros((len(members), self.table.n_rows))
-        with np.errstate(all="ignore"):
-            for rows, frame in self._frames:
-                values = frame.forward(self.arguments(point.theta, rows))
-                slopes = frame.reverse(values, sum(1 << k for k in members))
-                for index, k in enumerate(members):
-                    jacobian[index, rows] = slopes.get(k, 0.0)
-            jacobian *= self.factor
+        for rows, frame in self._frames:
+            values = frame.forward(self.arguments(point.theta, rows))
+            slopes = frame.reverse(values, sum(1 << k for k in members))
+            for index, k in enumerate(members):
+                jacobian[index, rows] = slopes.get(k, 0.0)
+        jacobian *= self.factor
         jacobian[~np.isfinite(jacobian)] = 0.0
         return jacobian
 
     def _derivatives(self, point: Point, wanted: int) -> Array:
         members = bits(wanted)
         jacobian = np.zeros((sum(self.leaves[k].size for k in members), self.table.n_rows))
-        with np.errstate(all="ignore"):
-            for index, (rows, frame) in enumerate(self._frames):
-                arguments = self.arguments(point.theta, rows)
-                if point.values:
-                    values = frame.update(point.values[index], arguments, self.linear)
-                else:
-                    values = frame.forward(arguments)
-                self._spread(frame.reverse(values, wanted), members, jacobian, rows)
-            jacobian *= self.factor
+        for index, (rows, frame) in enumerate(self._frames):
+            arguments = self.arguments(point.theta, rows)
+            if point.values:
+                values = frame.update(point.values[index], arguments, self.linear)
+            else:
+                values = frame.forward(arguments)
+            self._spread(frame.reverse(values, wanted), members, jacobian, rows)
+        jacobian *= self.factor
         return jacobian
 
     def _spread(
@@ -292,66 +328,29 @@ class Objective:
         for k, values in zip(self._blocked, grouped, strict=True):
             theta[self.leaves[k].start : self.leaves[k].start + len(values)] = values
 
-    def screen(self, starts: Array) -> Array:
-        """Judge many starts on all rows of a small objective.
 
-        Args:
-            starts: One value per *parameter* (not slot) in ``(B, parameters)``: a grouped
-                parameter is taken as one for all groups.
-
-        Returns:
-            A cost ``(B,)`` in which an undefined row counts as much as all of the target.
-        """
-        self.evaluations += len(starts)
-        arguments = [starts[:, k, None] for k in range(len(self.leaves))]
-        for k in bits(self.linear):
-            arguments[k] = np.zeros((1, 1))
-        _, frame = self._frames[0]
-        size = (len(starts), self.table.n_rows)
-        members = bits(self.linear)
-        columns = np.zeros((size[0], len(members), size[1]))
-        with np.errstate(all="ignore"):
-            values = frame.forward(arguments)
-            right = (self.target - np.broadcast_to(values[-1], size)) * self.factor
-            if members:
-                slopes = frame.reverse(values, self.linear)
-                for index, k in enumerate(members):
-                    columns[:, index] = slopes.get(k, 0.0)
-                _scale_columns(columns, self._roots)
-            good = np.abs(right) < _HUGE
-            if members:
-                good &= (np.abs(columns) < _HUGE).all(axis=1)
-        if not good.all():
-            right[~good] = 0.0
-            columns = np.where(good[:, None], columns, 0.0)
-        bad = size[1] - np.count_nonzero(good, axis=1)
-        return np.asarray(batch_costs(columns, right) + bad * self.total)
-
-
-def _near_one(sizes: Any) -> Any:
+def near_one(sizes: Any) -> Any:
     """Return the powers of two, which change no digits, that bring sizes near 1."""
     return np.ldexp(1.0, -np.maximum(np.frexp(sizes)[1], -1000))
 
 
-def _scale_columns(columns: Array, roots: Array | None) -> Array:
+def scale_columns(columns: Array, roots: Array | None) -> Array:
     """Bring columns ``(..., n)`` near 1 and weight their rows, in place; return the scales."""
     if not columns.size:
         return np.ones(columns.shape[:-1])
     sizes = np.max(np.abs(columns), axis=-1)
     if not np.isfinite(sizes).all():
         sizes = np.max(np.abs(columns), axis=-1, initial=0.0, where=np.isfinite(columns))
-    scales = _near_one(sizes)
+    scales = near_one(sizes)
     columns *= scales[..., None]
     if roots is not None:
         columns *= roots
     return np.asarray(scales)
 
 
-def _usable(columns: Array, blocks: Array, right: Array) -> NDArray[np.bool_] | None:
+def _usable(together: Array, blocks: Array) -> NDArray[np.bool_] | None:
     """Return the mask of rows whose entries are all finite and small enough, None if all are."""
-    if all(np.max(np.abs(array)) < _HUGE for array in (columns, blocks, right) if array.size):
+    if all(np.max(np.abs(array)) < HUGE for array in (together, blocks) if array.size):
         return None
-    mask = np.abs(right) < _HUGE
-    for array in (columns, blocks):
-        mask &= (np.abs(array) < _HUGE).all(axis=0)
-    return mask
+    usable = (np.abs(together) < HUGE).all(axis=0) & (np.abs(blocks) < HUGE).all(axis=0)
+    return np.asarray(usable)

@@ -3,7 +3,8 @@
 Rows may stand anywhere, so the target is gathered on a regular grid (nearest point) and transformed
 by FFT, zero-padded four times: peaks are then located to an eighth of the natural width, which is
 inside the basin of least squares. Two versions of the target are looked at, one less its mean and
-one less a cubic, because a strong trend hides a wave and a cubic hides a slow one.
+one less a cubic, because a strong trend hides a wave and a cubic hides a slow one. Of the many
+frequencies that agree on equally spaced rows the lowest is meant.
 """
 
 from __future__ import annotations
@@ -41,12 +42,15 @@ def frequencies(coordinate: Array, target: Array, count: int = 6) -> tuple[Array
     cells = np.rint((x - low) * ((grid - 1) / width)).astype(np.intp)
     unit = 2.0 * np.pi * (grid - 1) / (width * grid * _PADDING)
     position = (x - low) * (2.0 / width) - 1.0
+    highest = _highest(x) / unit
     found, power = [], []
     for degree in (0, 3):
-        columns = np.stack([position**power for power in range(degree + 1)])
-        rest = solve(columns, y / np.max(np.abs(y))).residual
+        powers = [position**power for power in range(degree + 1)]
+        together = np.stack([*powers, y / np.max(np.abs(y))])
+        rest = solve(together, np.einsum("ij,ij->i", together, together)).residual
         spectrum = np.abs(np.fft.rfft(np.bincount(cells, rest, grid), grid * _PADDING)) ** 2
-        peaks = _peaks(spectrum, count)
+        # One cell more, so that a peak at the very end is seen.
+        peaks = _peaks(spectrum[: int(min(highest + 2, len(spectrum)))], count)
         found.append(peaks * unit)
         power.append(spectrum[peaks] / max(float(spectrum.max(initial=0.0)), 1e-300))
     frequency, strength = np.concatenate(found), np.concatenate(power)
@@ -88,6 +92,14 @@ def plane_frequencies(first: Array, second: Array, target: Array, count: int = 4
             rows[:, None], np.arange(max(column - 3, 0), min(column + 4, spectrum.shape[1]))
         ] = 0
     return np.array(pairs).reshape(-1, 2)
+
+
+def _highest(x: Array) -> float:
+    """Return the angular frequency from which on waves on these points repeat slower ones."""
+    gaps = np.diff(np.unique(x))
+    multiples = gaps / np.min(gaps)
+    regular = np.max(np.abs(multiples - np.rint(multiples))) < 1e-4
+    return float(np.pi / np.min(gaps)) if regular else float("inf")
 
 
 def _peaks(spectrum: Array, count: int) -> NDArray[np.intp]:

@@ -1,12 +1,15 @@
-"""The search for the best minimum: rounds of screened starts, each followed by descents.
+"""The search for the best minimum: rounds of starts, each followed by descents.
 
-Theory of operation. A round draws 32 starts (``starts.py``), judges them together on about 48 rows
-and descends from the best few on all rows (a fixed sample of them if there are very many). The
-search ends
+Theory of operation. A plain round draws 32 starts (``starts.py``), judges them together on about 48
+rows and descends from the best few on all rows (a fixed sample of them if there are very many).
+Where descents disagree, rounds become *swarms*: half of the starts are new, half vary good minima
+in some of their parameters, guided by what those leave unexplained, and all of them walk downhill
+together on about 64 rows (``swarm.py``) before the best few descend on all rows.
+
+The search ends
 
 * when a fit is exact to rounding: nothing better exists;
-* when the best minimum was found again and again, from different rounds: hits within one round
-  can be one shared local minimum;
+* when the best minimum was found again and again, from different rounds (``minima.py``);
 * when the budget is spent. It is counted in evaluations, never in seconds, so the same seed gives
   the same bits on a busy machine.
 
@@ -15,7 +18,7 @@ At the end the best minimum is followed to convergence on all rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -23,9 +26,12 @@ from numpy.typing import NDArray
 
 from srh.engine.layout import Leaf
 from srh.engine.levenberg import EXPLORE, Descent, descend
+from srh.engine.minima import Minima
 from srh.engine.objective import Objective, Point
+from srh.engine.screen import Screen
 from srh.engine.starts import StartMaker
 from srh.engine.structure import bits
+from srh.engine.swarm import walk_together
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -35,16 +41,15 @@ SAMPLE_ROWS = 2000
 _SCREEN_ROWS = 48
 # Fewest samples that represent all of them, where a sample has many rows.
 _SAMPLES = 6
-_STARTS, _TEAMS = 32, 8
+_STARTS, _TEAMS = 32, 4
 _DESCENTS = 3
-_HITS, _ROUNDS_HIT = 5, 3
-# Unexplained share of the target's variance up to which a minimum needs so many times more hits.
-_DOUBTS = ((0.05, 1), (0.3, 2), (np.inf, 4))
+_SWARM_ROWS, _SWARM_STEPS = 64, 8
+_SWARM_TEAMS, _SWARM_TEAM = 4, 4
+# Ends of a swarm whose costs agree to this are taken for one.
+_ALIKE = 1e-3
 _REPAIRS = 5
 # A group is fitted alone if it can have so many evaluations.
 _GROUP_BUDGET = 60
-# Two costs are one minimum if they agree to this.
-_SAME = 1e-6
 _EXACT = 1e-22
 
 
@@ -69,49 +74,6 @@ class Found:
     n_starts: int
     n_iter: int
     n_evaluations: int
-
-
-@dataclass(slots=True)
-class _Log:
-    """Minima found so far.
-
-    Attributes:
-        best: End of the best descent.
-        hits: Rounds in which the best minimum was found, one entry per descent.
-    """
-
-    best: Descent | None = None
-    hits: list[int] = field(default_factory=list)
-    n_starts: int = 0
-    n_iter: int = 0
-
-    def add(self, descent: Descent, turn: int) -> None:
-        self.n_iter += descent.iterations
-        best = self.best
-        if best is None or descent.point.better_than(best.point):
-            same = best is not None and _same_minimum(descent.point, best.point)
-            self.hits = [*(self.hits if same else ()), turn]
-            self.best = descent
-        elif _same_minimum(descent.point, best.point):
-            self.hits.append(turn)
-
-    def settled(self, total: float) -> bool:
-        """Say whether the best minimum was found often enough to believe in it.
-
-        Args:
-            total: Cost of the best constant. The less of it a fit explains, the likelier it
-                is that something better was missed.
-        """
-        if self.best is None:
-            return False
-        point = self.best.point
-        rest = 1.0 if point.undefined else point.cost / total if total > 0 else 0.0
-        factor = next(factor for limit, factor in _DOUBTS if rest <= limit)
-        return len(self.hits) >= _HITS * factor and len(set(self.hits)) >= _ROUNDS_HIT * factor
-
-
-def _same_minimum(a: Point, b: Point) -> bool:
-    return a.undefined == b.undefined and abs(a.cost - b.cost) <= _SAME * max(a.cost, b.cost)
 
 
 class Search:
@@ -139,7 +101,7 @@ class Search:
     ) -> None:
         self._full, self._initial, self._budget = objective, initial, budget
         self._lower, self._upper = lower, upper
-        rng = np.random.default_rng(seed)
+        rng = self._rng = np.random.default_rng(seed)
         rows = objective.table.n_rows
         self._sample = objective
         groups = 0 if objective.arrow is None else objective.arrow.groups
@@ -147,7 +109,7 @@ class Search:
         if rows > 2 * SAMPLE_ROWS and 20 * groups <= SAMPLE_ROWS:
             self._sample = _part(objective, _representatives(objective, SAMPLE_ROWS, rng))
         screened = _representatives(self._sample, _SCREEN_ROWS, rng)
-        self._screen = _part(self._sample, screened)
+        self._screen = Screen(self._sample, screened)
         self._maker = StartMaker(
             objective.program,
             self._sample.table,
@@ -157,38 +119,42 @@ class Search:
             rng,
         )
         self._elsewhere = 0
-        self._exact_cost = exact_cost(self._sample)
-        scaled = self._sample.target * self._sample.factor
-        self._variation = float(np.sum((scaled - np.mean(scaled)) ** 2))
+        self._enough = exact_cost(self._sample)
+        self._minima, self._n_starts = Minima(), 0
+        self._first = [leaf.start for leaf in objective.leaves]
+        self._ungrouped = all(leaf.label is None for leaf in objective.leaves)
 
     def run(self) -> Found:
         """Search, then converge on all rows."""
-        log = _Log()
-        self._round(log, 0)
-        if not self._is_exact(log):
-            self._by_group(log)
-        turn = 1
+        turn = 0
         # A tenth is kept for the last descent.
-        while (
-            not self._settled(log) and not self._is_exact(log) and self._spent < 0.9 * self._budget
-        ):
-            self._round(log, turn)
+        while not self._done:
+            self._round(turn)
+            if turn == 0 and not self._is_exact:
+                self._by_group()
             turn += 1
-        assert log.best is not None  # noqa: S101 - the first round always descends
-        last = self._repair_groups(log, self._converge(log.best.point.theta))
+        last = self._repair_groups(self._last())
         tidy = self._tidy(last.point)
         return Found(
             point=tidy,
             converged=last.converged,
             exact=tidy.undefined == 0 and tidy.cost <= exact_cost(self._full),
-            budget_spent=not (self._settled(log) or self._is_exact(log)),
-            n_starts=log.n_starts,
-            n_iter=log.n_iter + last.iterations,
+            budget_spent=not (self._settled or self._is_exact),
+            n_starts=self._n_starts,
+            n_iter=self._minima.n_iter,
             n_evaluations=self._spent,
         )
 
+    def _last(self) -> Descent:
+        """Follow the best minimum to convergence on all rows."""
+        best = self._minima.best
+        assert best is not None  # noqa: S101 - the first round always descends
+        if self._sample is self._full and best.converged and self._is_exact:
+            return best
+        return self._converge(best.point.theta)
+
     def _converge(self, theta: Array) -> Descent:
-        return descend(
+        last = descend(
             self._full,
             theta,
             iterations=200,
@@ -196,8 +162,10 @@ class Search:
             upper=self._upper[self._full.free_slots],
             budget=self._full.evaluations + max(self._budget - self._spent, 20),
         )
+        self._minima.n_iter += last.iterations
+        return last
 
-    def _repair_groups(self, log: _Log, last: Descent) -> Descent:
+    def _repair_groups(self, last: Descent) -> Descent:
         """Start groups that fit much worse than most again, from the median of the others.
 
         With many groups, some of them always end in a minimum of their own.
@@ -217,7 +185,6 @@ class Search:
                 own = theta[self._full.leaves[k].slots]
                 own[bad] = np.median(own[~bad])
             again = self._converge(theta)
-            log.n_iter += again.iterations
             if not again.point.better_than(last.point):
                 break
             last = again
@@ -250,34 +217,69 @@ class Search:
 
     @property
     def _spent(self) -> int:
-        objectives = {id(o): o for o in (self._full, self._sample, self._screen)}
-        return self._elsewhere + sum(o.evaluations for o in objectives.values())
+        sample = 0 if self._sample is self._full else self._sample.evaluations
+        return self._elsewhere + self._full.evaluations + sample + self._screen.evaluations
 
-    def _settled(self, log: _Log) -> bool:
-        return log.settled(self._variation)
+    @property
+    def _settled(self) -> bool:
+        return self._minima.settled(self._sample.variation)
 
-    def _is_exact(self, log: _Log) -> bool:
-        best = log.best
-        return (
-            best is not None and not best.point.undefined and (best.point.cost <= self._exact_cost)
-        )
+    @property
+    def _is_exact(self) -> bool:
+        best = self._minima.best
+        return best is not None and not best.point.undefined and best.point.cost <= self._enough
 
-    def _round(self, log: _Log, turn: int) -> None:
-        teams = _TEAMS if turn else _TEAMS // 2
-        starts = self._maker.batch(teams, _STARTS // teams, spread=min(0.4 + 0.2 * turn, 2.0))
-        log.n_starts += len(starts)
-        leaves = self._full.leaves
-        for k in bits(self._full.nonlinear):
-            first = leaves[k].start
-            starts[:, k] = np.clip(starts[:, k], self._lower[first], self._upper[first])
-        costs = self._screen.screen(starts)
-        order = np.argsort(costs, kind="stable")
-        for index in order[:_DESCENTS].tolist():
-            log.add(self._descend(self._spread(starts[index]), log), turn)
-            if self._is_exact(log) or self._spent >= 0.9 * self._budget:
+    @property
+    def _done(self) -> bool:
+        return self._settled or self._is_exact or self._spent >= 0.9 * self._budget
+
+    def _round(self, turn: int) -> None:
+        if turn:
+            self._minima.judge(turn)
+        cost = 2 * _SWARM_TEAMS * _SWARM_TEAM * (_SWARM_STEPS + 2)
+        affordable = self._spent + cost <= 0.9 * self._budget
+        swarm = self._minima.hard and self._ungrouped and affordable
+        if swarm:
+            starts, costs = self._swarm(turn)
+        else:
+            teams = _TEAMS if turn else _TEAMS // 2
+            spread = min(0.4 + 0.2 * turn, 2.0)
+            starts = self._within(self._maker.batch(teams, _STARTS // teams, spread))
+            costs = self._screen.costs(starts)
+        self._n_starts += len(starts)
+        tried: list[float] = []
+        for index in np.argsort(costs, kind="stable").tolist():
+            if swarm and any(abs(costs[index] - cost) <= _ALIKE * cost for cost in tried):
+                continue
+            tried.append(float(costs[index]))
+            self._minima.add(self._descend(self._spread(starts[index])), turn)
+            out_of_budget = self._spent >= 0.9 * self._budget
+            if len(tried) == _DESCENTS or self._is_exact or out_of_budget:
                 return
 
-    def _by_group(self, log: _Log) -> None:
+    def _swarm(self, turn: int) -> tuple[Array, Array]:
+        """Walk new starts and variations of good minima downhill; return ends and costs."""
+        spread = 0.4 + 0.2 * (turn % 8)
+        pool = self._minima.pool
+        parts = [self._maker.batch(_SWARM_TEAMS, _SWARM_TEAM, spread)]
+        for team in range(_SWARM_TEAMS):
+            # Half of them vary the best.
+            base = pool[0 if team % 2 else self._rng.integers(len(pool))]
+            parts.append(
+                self._maker.around(base.theta[self._first], base.residual, _SWARM_TEAM, spread)
+            )
+        rows = _representatives(self._sample, _SWARM_ROWS, self._rng)
+        part = Screen(self._sample, rows)
+        limits = self._lower[self._first], self._upper[self._first]
+        starts = self._within(np.concatenate(parts))
+        ends, costs = walk_together(part, starts, *limits, _SWARM_STEPS)
+        self._elsewhere += part.evaluations
+        return ends, costs
+
+    def _within(self, starts: Array) -> Array:
+        return np.clip(starts, self._lower[self._first], self._upper[self._first])
+
+    def _by_group(self) -> None:
         """Start from fits of each group alone, where nonlinear parameters are grouped.
 
         A group by itself determines all parameters; shared ones start at the median of theirs.
@@ -298,7 +300,7 @@ class Search:
             theta[leaf.slots] = np.median(alone[:, k])
             if leaf.label == label:
                 theta[leaf.start + groups] = alone[:, k]
-        log.add(self._descend(theta, log), 0)
+        self._minima.add(self._descend(theta), 0)
 
     def _fit_group(self, rows: NDArray[np.intp], budget: int) -> Array:
         """Fit one group, every parameter its own; return one value per parameter."""
@@ -314,9 +316,9 @@ class Search:
         self._elsewhere += found.n_evaluations
         return found.point.theta
 
-    def _descend(self, theta: Array, log: _Log) -> Descent:
+    def _descend(self, theta: Array) -> Descent:
         slots = self._sample.free_slots
-        best = log.best.point.cost if log.best is not None else np.inf
+        best = self._minima.best
         return descend(
             self._sample,
             theta,
@@ -325,7 +327,7 @@ class Search:
             upper=self._upper[slots],
             budget=self._budget,
             tolerance=EXPLORE,
-            hopeless=2.0 * best,
+            known=None if best is None else best.point,
         )
 
     def _spread(self, start: Array) -> Array:
@@ -341,9 +343,7 @@ class Search:
 
 def exact_cost(objective: Objective) -> float:
     """Return the cost below which a fit is exact to rounding."""
-    scaled = objective.target * objective.factor
-    centre = scaled - np.mean(scaled)
-    return max(_EXACT * float(np.sum(centre**2)), 64.0 * objective.rounding)
+    return max(_EXACT * objective.variation, 64.0 * objective.rounding)
 
 
 def _part(objective: Objective, rows: NDArray[np.intp]) -> Objective:

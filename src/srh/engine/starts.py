@@ -19,71 +19,19 @@ one *team* of starts all decisions are shared, so the arithmetic runs on arrays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from srh.engine.climbs import PERIODIC, SUMS, TRANSPARENT, Climbs, Move, Team
 from srh.engine.columns import Table
 from srh.engine.frame import Frame
-from srh.engine.kernels import PASSING, REDUCING
 from srh.engine.program import Program
 from srh.engine.structure import bits
-from srh.engine.waves import PERIODIC, SUMS, Axis, Move, Waves
+from srh.engine.waves import Axis, Waves
 
 Array = NDArray[np.float64]
-
-# Inverses of what may stand between a parameter and its anchor.
-_INVERSES: dict[str, Any] = {
-    "neg": np.negative,
-    "square": np.sqrt,
-    "cube": np.cbrt,
-    "fourth": lambda t: np.sqrt(np.sqrt(t)),
-    "reciprocal": np.reciprocal,
-    "inv": np.reciprocal,
-    "inverse_square": lambda t: 1.0 / np.sqrt(t),
-    "sqrt": np.square,
-    "abs": np.abs,
-    "exp": np.log,
-    "log": np.exp,
-    "log10": lambda t: 10.0**t,
-}
-_TRANSPARENT = (frozenset(_INVERSES) - {"exp"}) | PASSING | REDUCING
-
-
-@dataclass(slots=True)
-class _Team:
-    """Starts that share their decisions.
-
-    Attributes:
-        theta: Values so far ``(size, parameters)``.
-        drawn: Bit mask of the parameters that have theirs.
-        here: Row of each start.
-        spread: Decades around the expected size.
-        mode: Uniform in 0..1: how the frequencies of several waves are combined.
-        picks: Frequencies drawn so far.
-        values: Node values, those that differ by row as ``(2, size)`` at ``here`` and ``there``.
-    """
-
-    theta: Array
-    drawn: int
-    here: NDArray[np.intp]
-    spread: float
-    mode: float
-    picks: dict[int, Array] = field(default_factory=dict)
-    values: list[Any] = field(default_factory=list)
-
-    def here_of(self, position: int) -> Any:
-        """Return a node's value in each start's own row."""
-        value = self.values[position]
-        return value[0] if np.ndim(value) == 2 else value
-
-    def there_of(self, position: int) -> Any:
-        """Return a node's value in each start's other row."""
-        value = self.values[position]
-        return value[1] if np.ndim(value) == 2 else value
 
 
 class StartMaker:
@@ -109,10 +57,7 @@ class StartMaker:
     ) -> None:
         self._program, self._table, self._target = program, table, target
         self._given, self._rng = given, rng
-        self._parents: list[list[tuple[int, int]]] = [[] for _ in program.nodes]
-        for position, node in enumerate(program.nodes):
-            for index, arg in enumerate(node.args):
-                self._parents[arg].append((position, index))
+        self._climbs = Climbs(program)
         self._leaf = {
             program.parameters.index(node.name): position
             for position, node in enumerate(program.nodes)
@@ -121,7 +66,20 @@ class StartMaker:
         # One that has folded away, as in param('a')**0, changes nothing: any value will do.
         self._nonlinear = [k for k in bits(nonlinear) if k in self._leaf]
         self._in_wave = self._mark_waves()
-        self._waves = Waves(program, table, target, self._parents, rng)
+        self._waves = Waves(self._climbs, table, target, rng)
+        self._terms = self._find_terms()
+
+    def _find_terms(self) -> list[list[int]]:
+        """Return the nonlinear parameters of each term of the formula, if there are several."""
+        nodes = self._program.nodes
+        terms, stack = [], [len(nodes) - 1]
+        while stack:
+            node = nodes[stack.pop()]
+            if node.kernel is not None and node.kernel.name in ("+", "-", "neg"):
+                stack.extend(node.args)
+            elif own := [k for k in self._nonlinear if node.mask >> k & 1]:
+                terms.append(own)
+        return terms if len(terms) > 1 else []
 
     def _mark_waves(self) -> list[bool]:
         """Mark the nodes that are terms of the argument of a periodic function."""
@@ -152,20 +110,54 @@ class StartMaker:
         Returns:
             One value per parameter ``(teams * size, parameters)``; linear ones are 1.
         """
-        drawn = [self._draw_team(size, spread, first=index == 0) for index in range(teams)]
+        drawn = []
+        for index in range(teams):
+            use_given = bool(self._given) and (index == 0 or self._rng.random() < 0.25)
+            rows = self._rng.integers(self._table.n_rows, size=(2, size))
+            drawn.append(self._draw_team(rows, spread, self._given if use_given else {}))
         return np.concatenate(drawn)
 
-    def _draw_team(self, size: int, spread: float, *, first: bool) -> Array:
-        rng = self._rng
+    def around(self, theta: Array, residual: Array, size: int, spread: float) -> Array:
+        """Draw some parameters anew: what a good fit lacks shows in its residual.
+
+        Args:
+            theta: One value per parameter ``(parameters,)``.
+            residual: What they leave of the target ``(n,)``.
+            size: Number of starts, which share their decisions.
+            spread: Decades around the expected size.
+
+        Returns:
+            ``(size, parameters)``; the parameters that are not drawn keep their value.
+        """
+        whole = self._waves
+        self._waves = Waves(self._climbs, self._table, residual, self._rng)
+        chance = residual**2
+        chance += np.mean(chance) + 1e-300
+        chance /= chance.sum()
+        rows = self._rng.choice(self._table.n_rows, size=(2, size), p=chance)
+        anew = self._chosen()
+        kept = {k: float(theta[k]) for k in self._nonlinear if k not in anew}
+        drawn = self._draw_team(rows, spread, kept)
+        self._waves = whole
+        return drawn
+
+    def _chosen(self) -> list[int]:
+        """Choose what to draw anew: a term's parameters, or any."""
+        if self._terms and self._rng.random() < 0.8:
+            return self._terms[self._rng.integers(len(self._terms))]
+        chosen = self._rng.random(len(self._nonlinear)) < 0.5
+        return [k for k, new in zip(self._nonlinear, chosen.tolist(), strict=True) if new]
+
+    def _draw_team(
+        self, rows: NDArray[np.intp], spread: float, known: Mapping[int, float]
+    ) -> Array:
+        rng, size = self._rng, rows.shape[1]
         theta = np.ones((size, len(self._program.parameters)))
-        rows = rng.integers(self._table.n_rows, size=(2, size))
-        team = _Team(theta, 0, rows[0], spread, float(rng.random()))
+        team = Team(theta, 0, rows[0], spread, float(rng.random()))
         frame = self._program.frame(self._table.rows(rows))
-        use_given = bool(self._given) and (first or rng.random() < 0.25)
-        if use_given:
-            for k, value in self._given.items():
-                theta[:, k] = value
-                team.drawn |= 1 << k
+        for k, value in known.items():
+            theta[:, k] = value
+            team.drawn |= 1 << k
         fixed = team.drawn
         # A second pass sees all others: it settles scales that depend on each other.
         passes = 2 if len(self._nonlinear) > 1 and rng.random() < 0.5 else 1
@@ -176,39 +168,35 @@ class StartMaker:
                         self._draw_parameter(team, frame, k)
         return theta
 
-    def _draw_parameter(self, team: _Team, frame: Frame, k: int) -> None:
+    def _draw_parameter(self, team: Team, frame: Frame, k: int) -> None:
         team.values = frame.forward(list(team.theta.T))
         value = self._draw(team, k)
         fallback = 10.0 ** self._rng.uniform(-team.spread, team.spread, len(value))
         team.theta[:, k] = np.where(np.isfinite(value), value, fallback)
         team.drawn |= 1 << k
 
-    def _draw(self, team: _Team, k: int) -> Array:
+    def _draw(self, team: Team, k: int) -> Array:
         """Draw one parameter for a whole team."""
-        rng, nodes = self._rng, self._program.nodes
         moves: list[Move] = []
         position = self._leaf[k]
-        while self._parents[position]:
-            parents = self._parents[position]
-            parent, index = parents[rng.integers(len(parents))]
-            kernel = nodes[parent].kernel
-            assert kernel is not None  # noqa: S101 - only operations have operands
-            args = nodes[parent].args
-            other = args[1 - index] if len(args) == 2 else None
-            move = Move(parent, kernel.name, index, other)
+        while self._climbs.parents[position]:
+            parents = self._climbs.parents[position]
+            several = len(parents) > 1
+            parent, index = parents[self._rng.integers(len(parents)) if several else 0]
+            move = self._climbs.move(parent, index)
             found = self._anchor(team, k, moves, move)
             if found is not None:
                 return found
             moves.append(move)
             position = parent
-        return self._carry_down(team, moves, self._target[team.here], centred=False)
+        return self._climbs.carry_down(team, moves, self._target[team.here], centred=False)
 
-    def _anchor(self, team: _Team, k: int, moves: list[Move], move: Move) -> Array | None:  # noqa: PLR0911
+    def _anchor(self, team: Team, k: int, moves: list[Move], move: Move) -> Array | None:  # noqa: PLR0911
         """Return the drawn values if the climb ends at ``move``."""
         name = move.name
         if name in SUMS:
             return self._sum_anchor(team, moves, move)
-        if name in ("*", "/", "neg") or name in _TRANSPARENT:
+        if name in ("*", "/", "neg") or name in TRANSPARENT:
             return None
         if name == "delay":
             return self._lag_anchor(team, moves) if move.index else None
@@ -216,8 +204,10 @@ class StartMaker:
             return self._wave_anchor(team, k, moves, move)
         if name == "**" and move.index == 0:
             return None
-        if name == "**" and not any(m.other is not None and self._by_rows(m.other) for m in moves):
-            return self._carry_down(team, moves, self._exponents(len(team.here)), centred=False)
+        if name == "**" and not any(self._climbs.by_rows(m.other) for m in moves):
+            return self._climbs.carry_down(
+                team, moves, self._exponents(len(team.here)), centred=False
+            )
         if name in ("min", "max", "arctan2", "hypot"):
             assert move.other is not None  # noqa: S101 - these have two operands
             size = np.abs(np.broadcast_to(team.here_of(move.other), team.here.shape))
@@ -225,30 +215,27 @@ class StartMaker:
         centred = bool(self._rng.random() < 0.5)
         return self._both_signs(team, moves, self._factors(team), centred=centred)
 
-    def _lag_anchor(self, team: _Team, moves: list[Move]) -> Array:
+    def _lag_anchor(self, team: Team, moves: list[Move]) -> Array:
         """A lag lies within the history: its first half, so that something is left to compare."""
         lags = self._rng.uniform(0.0, 0.5 * self._table.history, len(team.here))
-        return self._carry_down(team, moves, lags, centred=False)
+        return self._climbs.carry_down(team, moves, lags, centred=False)
 
-    def _by_rows(self, position: int) -> bool:
-        return self._program.nodes[position].by_rows
-
-    def _factors(self, team: _Team) -> Array:
+    def _factors(self, team: Team) -> Array:
         return np.asarray(10.0 ** self._rng.uniform(-team.spread, team.spread, len(team.here)))
 
     def _exponents(self, size: int) -> Array:
         smooth = self._rng.uniform(-4.0, 4.0, size)
         return np.where(self._rng.random(size) < 0.5, smooth, np.round(2.0 * smooth) / 2.0)
 
-    def _sum_anchor(self, team: _Team, moves: list[Move], move: Move) -> Array | None:  # noqa: PLR0911
+    def _sum_anchor(self, team: Team, moves: list[Move], move: Move) -> Array | None:  # noqa: PLR0911
         assert move.other is not None  # noqa: S101 - sums have two operands
         rng, node = self._rng, self._program.nodes[move.other]
-        scaled = any(m.other is not None and self._by_rows(m.other) for m in moves)
+        scaled = any(self._climbs.by_rows(m.other) for m in moves)
         if self._in_wave[move.node] and not scaled:
             if not node.by_rows:
                 return None
             phase = rng.uniform(-np.pi, np.pi, len(team.here))
-            return self._carry_down(team, moves, phase, centred=False)
+            return self._climbs.carry_down(team, moves, phase, centred=False)
         unknown = node.mask & ~team.drawn & sum(1 << k for k in self._nonlinear)
         if self._in_wave[move.node] or unknown or self._is_root_sum(move.node):
             return None
@@ -266,120 +253,79 @@ class StartMaker:
         wanted = cancels * beside + spill * np.abs(beside)
         if rng.random() < (0.15 if move.name == "-" else 0.5):
             wanted = -wanted
-        return self._carry_down(team, moves, wanted, centred=False)
+        return self._climbs.carry_down(team, moves, wanted, centred=False)
 
     def _is_root_sum(self, position: int) -> bool:
         """Say whether a sum is a term of the formula itself: its size follows from the target."""
         nodes = self._program.nodes
-        while self._parents[position]:
-            position = self._parents[position][0][0]
+        while self._climbs.parents[position]:
+            position = self._climbs.parents[position][0][0]
             kernel = nodes[position].kernel
             if kernel is None or kernel.name not in ("+", "-", "neg"):
                 return False
         return True
 
-    def _both_signs(self, team: _Team, moves: list[Move], size: Array, *, centred: bool) -> Array:
+    def _both_signs(self, team: Team, moves: list[Move], size: Array, *, centred: bool) -> Array:
         """Carry ``±size`` down; prefer the sign that makes the parameter positive."""
-        plus = self._carry_down(team, moves, size, centred=centred)
-        minus = self._carry_down(team, moves, -size, centred=centred)
+        plus = self._climbs.carry_down(team, moves, size, centred=centred)
+        minus = self._climbs.carry_down(team, moves, -size, centred=centred)
         prefer = self._rng.random(len(size)) < 0.75
         choose_plus = np.where(prefer, plus > 0, plus <= 0)
         choose_plus = np.where(np.isfinite(plus), choose_plus, False) | ~np.isfinite(minus)
         return np.where(choose_plus, plus, minus)
 
-    def _carry_down(
-        self, team: _Team, moves: Sequence[Move], wanted: Array, *, centred: bool
-    ) -> Array:
-        """Invert the climb: from a value at the anchor to the parameter's."""
-        value = np.asarray(wanted)
-        for move in reversed(moves):
-            value = self._invert(team, move, value, centred=centred)
-        return np.asarray(np.broadcast_to(value, team.here.shape))
-
-    def _invert(self, team: _Team, move: Move, value: Array, *, centred: bool) -> Array:  # noqa: PLR0911
-        name, other = move.name, move.other
-        if other is None:
-            inverse = _INVERSES.get(name)
-            return value if inverse is None else np.asarray(inverse(value))
-        here = team.here_of(other)
-        if name in SUMS:
-            # The rest of the sum is an offset; sizes and frequencies do not depend on it.
-            return -value if name == "-" and move.index == 1 else value
-        there = team.there_of(other) if centred and self._by_rows(other) else None
-        if name == "*":
-            return np.asarray(value / (here if there is None else here - there))
-        if name == "/" and move.index == 0:
-            return np.asarray(value * here if there is None else value / (1.0 / here - 1.0 / there))
-        if name == "/":
-            return np.asarray((here if there is None else here - there) / value)
-        if name == "**" and move.index == 0:
-            return np.asarray(np.abs(value) ** (1.0 / here))
-        if name == "**":
-            return np.asarray(value / np.log(np.abs(here)))
-        return value
-
-    def _wave_anchor(self, team: _Team, k: int, moves: list[Move], move: Move) -> Array:
+    def _wave_anchor(self, team: Team, k: int, moves: list[Move], move: Move) -> Array:
         size = len(team.here)
         if team.drawn >> k & 1:
             # Frequencies and phases were drawn together; alone they would not fit any more.
             return team.theta[:, k]
-        rowwise = [
-            index
-            for index, m in enumerate(moves)
-            if m.other is not None and self._by_rows(m.other) and m.name not in SUMS
-        ]
-        if not rowwise:
+        inner, outer = self._climbs.split(moves)
+        if not outer:
             phase = self._rng.uniform(-np.pi, np.pi, size)
-            return self._carry_down(team, moves, phase, centred=False)
+            return self._climbs.carry_down(team, moves, phase, centred=False)
         general = self._both_signs(team, moves, self._factors(team) * np.pi, centred=True)
-        theta = list(team.theta[0])
-        axis = self._waves.axis(moves[rowwise[0] :], theta)
+        axis = self._waves.axis(outer, list(team.theta[0]))
         if axis is None:
             return general
         partner = self._partner(team, k, move, axis)
         if partner is not None:
-            value = self._draw_pair(team, moves[: rowwise[0]], axis, partner)
+            value = self._draw_pair(team, inner, axis, partner)
         else:
             omega = self._waves.pick(axis, move.node, size, team.mode, team.picks)
             if omega is None:
                 return general
-            value = self._carry_down(team, moves[: rowwise[0]], axis.scale(omega), centred=False)
+            value = self._climbs.carry_down(team, inner, axis.scale(omega), centred=False)
         return np.where(self._rng.random(size) < 0.85, value, general)
 
     def _partner(
-        self, team: _Team, k: int, move: Move, own: Axis
-    ) -> tuple[int, list[Move], Axis] | None:
+        self, team: Team, k: int, move: Move, own: Axis
+    ) -> tuple[int, Sequence[Move], Axis] | None:
         """Return the one other coefficient of the same wave that is still to be drawn."""
         argument = self._program.nodes[move.node].args[0]
         inside = self._program.nodes[argument].mask & ~team.drawn & ~(1 << k)
         found = []
         for other in bits(inside & sum(1 << index for index in self._nonlinear)):
-            moves = self._waves.path(self._leaf[other], argument)
-            rowwise = [
-                index
-                for index, m in enumerate(moves)
-                if m.other is not None and self._by_rows(m.other) and m.name not in SUMS
-            ]
-            if rowwise:
-                axis = self._waves.axis(moves[rowwise[0] :], list(team.theta[0]))
+            inner, outer = self._climbs.split(self._climbs.path(self._leaf[other], argument))
+            if outer:
+                axis = self._waves.axis(outer, list(team.theta[0]))
                 if axis is None:
                     return None
                 # On the same axis it is only another factor of the same frequency.
                 if axis.key != own.key:
-                    found.append((other, moves[: rowwise[0]], axis))
+                    found.append((other, inner, axis))
         return found[0] if len(found) == 1 else None
 
     def _draw_pair(
         self,
-        team: _Team,
-        moves: list[Move],
+        team: Team,
+        moves: Sequence[Move],
         axis: Axis,
-        partner: tuple[int, list[Move], Axis],
+        partner: tuple[int, Sequence[Move], Axis],
     ) -> Array:
         other, other_moves, other_axis = partner
         size = len(team.here)
         first, second = self._waves.pick_pair(axis, other_axis, size)
-        value = self._carry_down(team, other_moves, other_axis.scale(second), centred=False)
+        value = self._climbs.carry_down(team, other_moves, other_axis.scale(second), centred=False)
         team.theta[:, other] = np.where(np.isfinite(value), value, 1.0)
         team.drawn |= 1 << other
-        return self._carry_down(team, moves, axis.scale(first), centred=False)
+        return self._climbs.carry_down(team, moves, axis.scale(first), centred=False)

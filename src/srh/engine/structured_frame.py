@@ -82,11 +82,15 @@ class StructuredFrame:
             Values by node and the result's rows last; opaque but for that.
         """
         if any(np.ndim(value) == 2 for value in parameters):
-            return _Batch(self, parameters)
+            return _Batch(self, [self._known] * _size_of(parameters)).updated(
+                parameters, (1 << len(parameters)) - 1
+            )
         return self.update(self._known, parameters, (1 << len(parameters)) - 1)
 
     def update(self, values: Any, parameters: Sequence[Any], mask: int) -> Any:
         """Compute again only what depends on the parameters in ``mask``."""
+        if isinstance(values, _Batch):
+            return values.updated(parameters, mask)
         values = list(values)
         for position, leaf in self._leaves:
             if mask >> leaf & 1:
@@ -172,14 +176,22 @@ class StructuredFrame:
 class _Batch:
     """Values for several parameter vectors, each computed alone; the rows last as ``(B, m)``."""
 
-    def __init__(self, frame: StructuredFrame, parameters: Sequence[Any]) -> None:
-        self._frame = frame
-        size = max(len(value) for value in parameters)
-        columns = [np.broadcast_to(value, (size, 1))[:, 0] for value in parameters]
-        self._values = [frame.forward([column[b] for column in columns]) for b in range(size)]
+    def __init__(self, frame: StructuredFrame, values: Sequence[Any]) -> None:
+        self._frame, self._values = frame, values
 
     def __getitem__(self, position: int) -> Array:
         return np.stack([values[position] for values in self._values])
+
+    def updated(self, parameters: Sequence[Any], mask: int) -> _Batch:
+        size = len(self._values)
+        columns = [np.broadcast_to(value, (size, 1))[:, 0] for value in parameters]
+        return _Batch(
+            self._frame,
+            [
+                self._frame.update(values, [column[b] for column in columns], mask)
+                for b, values in enumerate(self._values)
+            ],
+        )
 
     def reverse(self, wanted: int) -> dict[int, Any]:
         each = [self._frame.reverse(values, wanted) for values in self._values]
@@ -288,6 +300,11 @@ def _mover(graph: Graph, kernel: Move) -> Callable[[Any], Any]:
         return lambda value: value
     # All indices are valid: "clip" only spares NumPy a second look at them.
     return lambda value: value if _is_constant(value) else value.take(index, 1, None, "clip")
+
+
+def _size_of(parameters: Sequence[Any]) -> int:
+    """Return how many parameter vectors there are."""
+    return max(np.size(value) for value in parameters)
 
 
 def _is_constant(value: Any) -> bool:

@@ -9,31 +9,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from srh.engine.climbs import PERIODIC, SUMS, Climbs, Move
 from srh.engine.columns import Table
 from srh.engine.periodogram import frequencies, plane_frequencies
-from srh.engine.program import Program
 
 Array: TypeAlias = NDArray[np.float64]
-
-PERIODIC = frozenset({"sin", "cos", "tan", "sec", "csc", "cot"})
-SUMS = frozenset({"+", "-"})
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """One step of a climb through a program.
-
-    Attributes:
-        node: Where the step leads.
-        name: The operation there.
-        index: Which operand of it we come from.
-        other: The other operand, if there is one.
-    """
-
-    node: int
-    name: str
-    index: int
-    other: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +41,21 @@ class Waves:
     """Finds frequencies along the axes of one formula; spectra are computed once.
 
     Args:
-        program: The formula.
+        climbs: Ways up through the formula.
         table: Columns of ``n`` rows.
         target: ``(n,)``.
-        parents: Per node the operations that use it, each with the operand's index.
         rng: Source of all randomness.
     """
 
     def __init__(
         self,
-        program: Program,
+        climbs: Climbs,
         table: Table,
         target: Array,
-        parents: Sequence[Sequence[tuple[int, int]]],
         rng: np.random.Generator,
     ) -> None:
-        self._program, self._table, self._target = program, table, target
-        self._parents, self._rng = parents, rng
+        self._program, self._table, self._target, self._rng = climbs.program, table, target, rng
+        self._parents = climbs.parents
         self._half, self._combined = self._chances()
         self._spectra: dict[tuple[int, ...], tuple[Array, Array]] = {}
         self._planes: dict[tuple[tuple[int, ...], tuple[int, ...]], Array] = {}
@@ -100,26 +78,11 @@ class Waves:
                     combined = 0.4
         return half, combined
 
-    def path(self, position: int, goal: int) -> list[Move]:
-        """Return a way up from one node to another that lies above it."""
-        below = {goal}
-        for inner in range(goal, -1, -1):
-            if inner in below:
-                below.update(self._program.nodes[inner].args)
-        moves = []
-        while position != goal:
-            parent, index = next(p for p in self._parents[position] if p[0] in below)
-            node = self._program.nodes[parent]
-            other = node.args[1 - index] if len(node.args) == 2 else None
-            moves.append(Move(parent, node.kernel.name if node.kernel else "", index, other))
-            position = parent
-        return moves
-
     def axis(self, moves: Sequence[Move], theta: Sequence[Any]) -> Axis | None:
         """Follow a coefficient from the first column it meets into the argument of a wave.
 
         Args:
-            moves: Steps from there to the argument.
+            moves: Steps from there to the argument, at least one.
             theta: One number per parameter, for what else stands on the way.
 
         Returns:
