@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from srh._lazy import lazy_names
 from srh.engine.expression import (
     MAX_NODES,
     Binary,
@@ -46,6 +47,14 @@ from srh.engine.render import render
 from srh.engine.result import FitResult
 from srh.engine.tokens import MAX_NUMBER, MAX_TEXT
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from srh.engine.equivalence import Equivalence, equivalent
+    from srh.engine.simplification import simplify
+    from srh.engine.snapping import SnapResult, snap_constants
+    from srh.engine.sympy_reading import from_sympy
+    from srh.engine.sympy_source import to_sympy_source
+
 __all__ = [
     "MAX_DEPTH",
     "MAX_INDICES",
@@ -57,6 +66,7 @@ __all__ = [
     "Aggregate",
     "Binary",
     "Delay",
+    "Equivalence",
     "Expression",
     "FitResult",
     "Function",
@@ -73,6 +83,7 @@ __all__ = [
     "Reduction",
     "RelationField",
     "RelationLift",
+    "SnapResult",
     "Symbol",
     "Unary",
     "Variable",
@@ -80,9 +91,11 @@ __all__ = [
     "compile_program",
     "count_parameters",
     "delay",
+    "equivalent",
     "evaluate",
     "fit",
     "fold_constants",
+    "from_sympy",
     "grouped_param",
     "is_structured",
     "normalise_columns",
@@ -91,4 +104,21 @@ __all__ = [
     "parameter_values",
     "parse",
     "render",
+    "simplify",
+    "snap_constants",
+    "to_sympy_source",
 ]
+
+# What asks SymPy's process is imported on first use.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Equivalence": "srh.engine.equivalence",
+        "SnapResult": "srh.engine.snapping",
+        "equivalent": "srh.engine.equivalence",
+        "from_sympy": "srh.engine.sympy_reading",
+        "simplify": "srh.engine.simplification",
+        "snap_constants": "srh.engine.snapping",
+        "to_sympy_source": "srh.engine.sympy_source",
+    },
+)

@@ -61,7 +61,7 @@ def to_numpy_source(expression: Expression, name: str = "formula") -> str:
     if is_structured(expression):
         return _structured_source(expression, name)
     parameters = expression.parameters
-    names = _python_names([*expression.variables, *(node.name for node in parameters)], name)
+    names = python_names([*expression.variables, *(node.name for node in parameters)], name)
     columns = names[: len(expression.variables)]
     arguments = names[len(expression.variables) :]
     by_column = dict(zip(expression.variables, columns, strict=True))
@@ -90,7 +90,7 @@ def _structured_source(expression: Expression, name: str) -> str:
         expression.parameters,
     )
     own = [*columns, *relations, *(node.name for node in parameters)]
-    names = _python_names(own, name, _HELPERS)
+    names = python_names(own, name, _HELPERS)
     by_column = dict(zip(columns + relations, names, strict=False))
     by_parameter = dict(zip((n.name for n in parameters), names[len(by_column) :], strict=True))
     # A grouped parameter's values, looked up, are used like a column; its name is free for that.
@@ -121,7 +121,7 @@ def _structured_source(expression: Expression, name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _python_names(
+def python_names(
     names: Sequence[str], function: str, reserved: frozenset[str] = frozenset()
 ) -> list[str]:
     """Return different identifiers that are as near to ``names`` as Python allows."""
