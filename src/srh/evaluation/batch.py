@@ -27,7 +27,7 @@ from srh.text import one_line
 from srh.trials import Trial, TrialSource, read_source
 from srh.vault import record_holdout_look
 
-_MOST_WORKERS = 256  # each is a thread here and a process with its pipes
+_MOST_WORKERS = 64  # each is a thread here, with descriptors for its process
 Origin = Literal["evaluated", "kept", "unverified", "not evaluated"]
 
 

@@ -165,7 +165,12 @@ def _score_model(
         dataset = load_dataset(data_path, request.data)
         contender.take(dataset)
         result = score(request, dataset, contender, registry)
-        return dataclasses.replace(result, usage=contestants.usage())
+        usage = contestants.usage()
+        times = os.times()
+        own = times.user + times.system
+        return dataclasses.replace(
+            result, usage=dataclasses.replace(usage, cpu_s=own + usage.cpu_s)
+        )
     finally:
         contestants.close()
 

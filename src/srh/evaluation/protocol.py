@@ -239,7 +239,8 @@ class EvaluationResult:
     Attributes:
         status: ``ok`` or ``failed``.
         metrics: Value by name; None where there is none (see `scores` for why).
-        runtime: Seconds spent fitting and predicting; None where it was not measured.
+        runtime: Seconds that all folds took, pauses between them included; None where it was not
+            measured.
         roundtrip_ok: Whether what was fitted predicts the same after being saved and loaded.
         error: Why the trial failed, or None.
         per_fold: Value by metric name, for each fold.

@@ -34,7 +34,7 @@ from srh.formats import read_json
 from srh.metrics import Aggregation, MetricSpec
 from srh.sandbox.ended import Ended
 from srh.sandbox.limits import Limits
-from srh.sandbox.nursery import NurseryError, Order
+from srh.sandbox.nursery import NurseryError, Order, RefusedError
 from srh.sandbox.probe import require_sandbox
 from srh.sandbox.supervise import supervise
 from srh.tasks import EvaluatorRef, declared_data
@@ -191,11 +191,13 @@ def _attempt(
             ended = supervise(running, order, request.limits)
         except NurseryError as error:
             complaint = str(error)
+            broken = not isinstance(error, RefusedError)
         else:
             if ended.returncode != NO_PROCESSES:
                 return ended, _interpret(ended, request, folder / "out.json")
             complaint = harmless(ended.stderr, _ERROR_CHARS).strip()
-        if running is not None:
+            broken = not running.alive
+        if running is not None and broken:  # others go on using one that is well
             nurseries.discard(running)
     return None, EvaluationResult.failed("harness", complaint, request.metrics)
 
@@ -227,17 +229,18 @@ def _read_result(path: Path) -> EvaluationResult:
 
 
 def _usage(ended: Ended, reported: Usage | None) -> Usage:
-    """Return times as the parent measured them, and the trial's peak memory.
+    """Return the elapsed time as the parent measured it, and what the trial took.
 
-    The scorer's word on the peak is better than our samples of the scorer: a model's memory is its
-    contestants', and the scorer asked the kernel for it.
+    A model's contestants are no children of the scorer: what they took it was told by the template,
+    which asked the kernel.
     """
-    peak = ended.peak_bytes / 2**20
-    if reported is not None and reported.peak_memory_mb is not None:
-        peak = reported.peak_memory_mb
+    peak, cpu_s = ended.peak_bytes / 2**20, ended.cpu_s
+    if reported is not None:
+        cpu_s = max(cpu_s, reported.cpu_s)
+        peak = peak if reported.peak_memory_mb is None else reported.peak_memory_mb
     return Usage(
         wall_s=ended.wall_s,
-        cpu_s=ended.cpu_s,
+        cpu_s=cpu_s,
         peak_memory_mb=peak,
         memory_group=None if reported is None else reported.memory_group,
     )

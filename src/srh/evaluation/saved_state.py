@@ -7,6 +7,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from srh.errors import HarnessError
 from srh.evaluation.scorer import TrialFailedError
 from srh.files import FileRefusedError, open_folder, read_regular
 from srh.sandbox.limits import Limits
@@ -65,4 +66,7 @@ def _copy_folder(folder: int, target: Path, budget: _Budget, depth: int) -> None
             continue
         content = read_regular(name, budget.room, folder=folder)
         budget.room -= len(content)
-        (target / name).write_bytes(content)
+        try:
+            (target / name).write_bytes(content)
+        except OSError as error:  # our own disk, not the model's
+            raise HarnessError(f"{target}: cannot be written ({error.strerror})") from error

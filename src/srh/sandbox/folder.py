@@ -63,5 +63,7 @@ def _own_file_system(folder: Path) -> os.statvfs_result | None:
         if os.fstat(descriptor).st_dev == folder.parent.stat().st_dev:
             return None
         return os.fstatvfs(descriptor)
+    except OSError:  # what it lies in is gone
+        return None
     finally:
         os.close(descriptor)

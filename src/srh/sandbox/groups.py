@@ -184,7 +184,7 @@ def _places() -> Iterator[tuple[Path, _Version]]:
 
 def _hierarchies() -> Iterator[tuple[str, Path, str]]:
     """Yield the kind, the place and the root of each hierarchy that may account for memory."""
-    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
+    for line in _lines("/proc/self/mountinfo"):
         left, _, right = line.partition(" - ")
         kind, _, options = right.split(" ")
         if kind == "cgroup2" or (kind == "cgroup" and "memory" in options.split(",")):
@@ -194,11 +194,15 @@ def _hierarchies() -> Iterator[tuple[str, Path, str]]:
 
 def _own_group(kind: str) -> str | None:
     """Return the path of this process's group within a hierarchy of a kind."""
-    for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
+    for line in _lines("/proc/self/cgroup"):
         _, controllers, path = line.split(":", 2)
         if controllers == "" if kind == "cgroup2" else "memory" in controllers.split(","):
             return path
     return None
+
+
+def _lines(path: str) -> list[str]:
+    return Path(path).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
 
 
 def _clear(place: Path) -> None:

@@ -71,9 +71,11 @@ def prepare_layers(*processes: str) -> None:
     # Whose maps a process reads only it can name: this layer leaves that to the other one.
     grants += [landlock.Grant(place, landlock.READ_FILE) for place in processes]
     layer = landlock.build([*grants, landlock.Grant(base, landlock.SCRATCH)], version)
+    # Out of the way of the low numbers, which forked processes use.
+    kept = fcntl.fcntl(layer, fcntl.F_DUPFD_CLOEXEC, _LAYER_DESCRIPTOR)
+    os.close(layer)
     _prepared = _Prepared(
-        # Out of the way of the low numbers, which forked processes use.
-        layer=fcntl.fcntl(layer, fcntl.F_DUPFD_CLOEXEC, _LAYER_DESCRIPTOR),
+        layer=kept,
         base=base,
         inode=_inode(base),
         granted=granted,

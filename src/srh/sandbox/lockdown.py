@@ -159,9 +159,11 @@ def lock_scorer(
         keep: Descriptors that stay open.
 
     Raises:
-        HarnessError: A path is missing.
+        HarnessError: A path is missing, or this process has threads.
     """
-    bound = not missing_protections() and count_threads() == 1
+    bound = not missing_protections()
+    if bound:
+        _require_one_thread()
     try:
         layers = scorer_layers(read, write) if bound else []
     except FileNotFoundError as error:

@@ -35,11 +35,26 @@ def send_message(
 def receive_message(end: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
     """Return the next message's fields and descriptors, or None once the other end is gone.
 
+    Of the descriptors some are missing where this process may not have more of them.
+
     Raises:
+        OSError: The other end is broken.
         ValueError: What came is no message.
     """
-    room = socket.CMSG_SPACE(_MOST_DESCRIPTORS * array.array("i").itemsize)
     descriptors: list[int] = []
+    try:
+        fields = _receive(end, descriptors)
+    except BaseException:
+        _close(descriptors)
+        raise
+    if fields is None:
+        _close(descriptors)
+        return None
+    return fields, descriptors
+
+
+def _receive(end: socket.socket, descriptors: list[int]) -> dict[str, Any] | None:
+    room = socket.CMSG_SPACE(_MOST_DESCRIPTORS * array.array("i").itemsize)
     header = b""
     while len(header) < _HEADER:
         piece, ancillary, _, _ = end.recvmsg(_HEADER - len(header), room, _CLOSE_ON_EXEC)
@@ -47,21 +62,19 @@ def receive_message(end: socket.socket) -> tuple[dict[str, Any], list[int]] | No
             if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
                 descriptors += _unpacked(content)
         if not piece:
-            _close(descriptors)
             return None
         header += piece
     size = int.from_bytes(header, "little")
     if size > _LONGEST:
-        _close(descriptors)
         raise ValueError(f"a message of {size} bytes was announced")
     body = bytearray()
     while len(body) < size:
         received = end.recv(size - len(body))
         if not received:
-            _close(descriptors)
             return None
         body += received
-    return json.loads(body), descriptors
+    fields: dict[str, Any] = json.loads(body)
+    return fields
 
 
 def _unpacked(content: bytes) -> list[int]:

@@ -11,6 +11,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,10 @@ _END_S: Final = 1.0
 
 class NurseryError(HarnessError):
     """A template could not be started, has died, or cannot fork: a new one may do better."""
+
+
+class RefusedError(NurseryError):
+    """A template that is well cannot do what it is asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +103,7 @@ class Nursery:
     ) -> None:
         ours, theirs = socket.socketpair()
         options = ["scratch"] if scratch else []
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the template
         with theirs:
             try:
                 self._process = subprocess.Popen(  # noqa: S603 - the command is ours
@@ -106,12 +112,13 @@ class Nursery:
                     cwd="/",
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
+                    stderr=self._said,
                     pass_fds=(theirs.fileno(),),
                     start_new_session=True,
                 )
             except OSError as error:
                 ours.close()
+                self._said.close()
                 raise NurseryError(f"no process can be started ({error.strerror})") from error
         self._control = ours
         self._asking = Asking(ours)
@@ -127,7 +134,12 @@ class Nursery:
         with self._becoming_ready:
             if not self._ready:
                 self._await_ready()
-        return self._asking.fork(order)
+        try:
+            return self._asking.fork(order)
+        except NurseryError as error:
+            if self.alive:
+                raise
+            raise NurseryError(f"{error}{self._last_words()}") from error
 
     def close(self) -> None:
         """End the template, and with it all that it has forked."""
@@ -140,8 +152,7 @@ class Nursery:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        if self._process.stderr is not None:
-            self._process.stderr.close()
+        self._said.close()
 
     @property
     def alive(self) -> bool:
@@ -156,10 +167,17 @@ class Nursery:
         except (OSError, ValueError) as error:
             raise NurseryError(f"a template does not start ({error})") from error
         if ready is None:
-            assert self._process.stderr is not None  # noqa: S101 - it is a pipe
-            said = self._process.stderr.read(4096).decode("utf-8", "replace").strip()
-            raise NurseryError(f"a template ended while it started: {said[-2000:]}")
+            self._process.wait()
+            raise NurseryError(f"a template ended while it started{self._last_words()}")
         self._ready = True
+
+    def _last_words(self) -> str:
+        if self._said.closed:
+            return ""
+        size = self._said.seek(0, os.SEEK_END)
+        self._said.seek(max(0, size - 2000))
+        said = self._said.read().decode("utf-8", "replace").strip()
+        return f": {said}" if said else ""
 
 
 class Asking:
@@ -214,7 +232,7 @@ class Asking:
                 given.callback(os.close, folder)
                 passed.append(folder)
             with self._one_at_a_time:
-                send_message(self._control, _told(order), passed)
+                send_message(self._control, _told(order, len(passed)), passed)
             theirs.close()
             answer = _answer(line)
             with contextlib.suppress(OSError):  # it was killed meanwhile, which the line will tell
@@ -226,9 +244,10 @@ class Asking:
         self._control.close()
 
 
-def _told(order: Order) -> dict[str, Any]:
+def _told(order: Order, descriptors: int) -> dict[str, Any]:
     """Return what the template is told: all that it forks later could read it in its memory."""
     return {
+        "descriptors": descriptors,
         "nursery": order.nursery,
         "scratch": order.scratch is not None,
         "disk_mb": order.disk_mb if order.mounted else None,
@@ -263,5 +282,5 @@ def _answer(line: socket.socket) -> dict[str, Any]:
     if answer is None:
         raise NurseryError("the template ended")
     if "refused" in answer[0]:
-        raise NurseryError(answer[0]["refused"])
+        raise RefusedError(answer[0]["refused"])
     return answer[0]

@@ -98,10 +98,11 @@ class Spares:
 
     def _fork(self) -> Spare:
         template = os.getpid()
-        group = None if self._groups is None else self._groups.make()
         ours, theirs = socket.socketpair()
+        group = None
         with theirs:
             try:
+                group = None if self._groups is None else self._groups.make()
                 pid = os.fork()
             except OSError:
                 ours.close()

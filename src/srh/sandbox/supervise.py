@@ -126,6 +126,8 @@ class Child:
             NurseryError: Its template has died.
         """
         if self._closed:
+            if not hasattr(self, "ended"):
+                raise NurseryError("how a process ended was not told")
             return
         self._closed = True
         try:
@@ -142,7 +144,7 @@ class Child:
             self._close()
         if self._ending is None:
             await_death(self._process.pid)
-            raise NurseryError("the template ended before a process that it had forked")
+            raise NurseryError("a template did not tell how a process ended that it had forked")
         if self._ending["overfull"] and self._stopped is None:
             self._stopped = "disk"
         self.ended = Ended(

@@ -19,6 +19,7 @@ stands, the kernel gives the group's number to nobody else.
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import os
 import resource
@@ -27,7 +28,6 @@ import signal
 import socket
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from srh.sandbox import lockdown, mounts, traces
@@ -35,6 +35,7 @@ from srh.sandbox.folder import holds_too_much
 from srh.sandbox.forked import function
 from srh.sandbox.groups import Group, Groups
 from srh.sandbox.kernel import collapse_memory
+from srh.sandbox.limits import memory_status
 from srh.sandbox.messages import receive_message, send_message
 from srh.sandbox.readable import system_grants
 from srh.sandbox.signals import await_standstill, signal_group
@@ -84,7 +85,7 @@ class Template:
         self._selector.register(self._ended, selectors.EVENT_READ, self._reap)
         self._baseline = _peak_of_nothing()
         self._spares = Spares(groups)
-        self._own_bytes = _resident_bytes()
+        self._own_bytes = memory_status("VmRSS") or 0
 
     def serve(self) -> None:
         """Answer requests until the owner is gone; then end all that was forked."""
@@ -117,9 +118,13 @@ class Template:
             self._forget(control)
             return
         request, descriptors = message
+        if not descriptors:  # there was no room for a single one, its line included: that tells
+            return
         line, *passed = descriptors
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=line) as talk:
             try:
+                if len(descriptors) < request["descriptors"]:
+                    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
                 process = self._make(request, talk, passed)
             except OSError as error:
                 _say(talk, {"refused": f"no process can be made ({error.strerror})"})
@@ -149,8 +154,9 @@ class Template:
         memory = request["memory_bytes"]
         if memory:  # each may copy what is ours, and needs tables and buffers
             memory += self._own_bytes + _SPARE_BYTES
-        asking = socket.socketpair() if request["nursery"] else None
+        asking = None
         try:
+            asking = socket.socketpair() if request["nursery"] else None
             theirs = [] if asking is None else [asking[1].fileno()]
             spare = self._spares.hand_over(told, [*passed, *theirs], memory)
         except OSError:
@@ -226,12 +232,6 @@ def _peak_of_nothing() -> int:
     return os.wait4(pid, 0)[2].ru_maxrss
 
 
-def _resident_bytes() -> int:
-    """Return the memory that this process holds, which what it forks may have to copy."""
-    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
-    return int(pages) * resource.getpagesize()
-
-
 def _say(line: socket.socket, fields: dict[str, Any]) -> None:
     with contextlib.suppress(OSError):  # gone; his line will tell
         send_message(line, fields)
@@ -261,6 +261,8 @@ def main(descriptor: int, prepare: list[str], *, scratch: bool) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for the owner, who will tell
     control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=descriptor)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)  # each process takes some six descriptors
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     _end_with(os.getppid())
     mounted = scratch and mounts.take_mounts()
     cover = mounts.prepare_cover() if mounted else None

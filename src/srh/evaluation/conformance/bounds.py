@@ -94,7 +94,7 @@ def _processor() -> CheckResult:
     used, usual = _cpu_s(result), _cpu_s(honest())
     wrong = faults(result, "cpu_timeout", "processor time limit")
     # The hard limit is a second above the soft one, which this model ignores.
-    if used - usual > 2 + _SPARE_S:
+    if not 0.5 < used - usual <= 2 + _SPARE_S:
         wrong.append(f"{used - usual:.2f} s were used at a limit of 1 s")
     return found(_GROUP, wrong, f"ended after {used - usual:.2f} s at a limit of 1 s")
 
