@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from srh import __version__
+from srh.cli.fit import fit_command
 from srh.cli.new import new_app
 from srh.cli.options import (
     SETTINGS,
@@ -74,6 +75,7 @@ app = typer.Typer(
 )
 
 app.add_typer(new_app, name="new")
+app.command("fit")(fit_command)
 
 
 def main() -> None:
@@ -115,8 +117,8 @@ def _top(
     A project has tasks (data, and what is measured) and trials (what is proposed). `srh new
     project FOLDER` makes one with examples; `srh eval TASK` evaluates and ranks a task's trials.
 
-    Exit codes: 0 done (a failed trial is a result, not an error), 1 `verify` found a difference or
-    `--strict` a failed trial, 2 wrong usage or input, or a fault of srh itself.
+    Exit codes: 0 done (a failed trial is a result, not an error), 1 `verify` found a difference, `fit`
+    failed, or `--strict` a failed trial, 2 wrong usage or input, or a fault of srh itself.
     """
 
 

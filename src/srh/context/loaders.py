@@ -33,7 +33,7 @@ def load_dataset(path: str | Path, spec: DataSpec | None = None) -> Dataset:
     """
     path = Path(path)
     spec = spec or DataSpec()
-    return apply_policies(_read(path, spec.target), spec)
+    return apply_policies(read_table(path, spec.target), spec)
 
 
 def apply_policies(table: Table, spec: DataSpec) -> Dataset:
@@ -68,7 +68,12 @@ def apply_policies(table: Table, spec: DataSpec) -> Dataset:
     )
 
 
-def _read(path: Path, target: str | None) -> Table:
+def read_table(path: Path, target: str | None = None) -> Table:
+    """Read a data file as it stands, by its suffix.
+
+    Raises:
+        DataError: The file cannot be read, or is of an unknown kind.
+    """
     suffix = path.suffix.lower()
     if suffix == ".csv":
         return read_csv(path)
