@@ -117,8 +117,8 @@ def _top(
     A project has tasks (data, and what is measured) and trials (what is proposed). `srh new
     project FOLDER` makes one with examples; `srh eval TASK` evaluates and ranks a task's trials.
 
-    Exit codes: 0 done (a failed trial is a result, not an error), 1 `verify` found a difference, `fit`
-    failed, or `--strict` a failed trial, 2 wrong usage or input, or a fault of srh itself.
+    Exit codes: 0 done (a failed trial is a result, not an error), 1 `verify` found a difference,
+    `fit` failed, or `--strict` a failed trial, 2 wrong usage or input, or a fault of srh itself.
     """
 
 

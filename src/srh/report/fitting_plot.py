@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from srh.engine import GroupedParameter, Parameter, Symbol
 from srh.errors import UsageError
 from srh.report.cells import number
 from srh.report.fitting import FittedTable
@@ -87,7 +88,10 @@ def _only_column(fitted: FittedTable) -> str | None:
 
 
 def _title(fitted: FittedTable) -> str:
-    formula = one_line(fitted.formula.to_str(".4g"), 90)
+    plain = fitted.formula.rebuild(
+        lambda node: Symbol(node.name) if isinstance(node, Parameter | GroupedParameter) else node
+    )
+    formula = one_line(f"{fitted.dataset.target} = {plain.to_str('.4g')}", 90)
     values = [
         f"{name} = {number(value)}"
         for name, value in fitted.result.parameters.items()
