@@ -243,6 +243,7 @@ trees = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(trees)
 def test_sympy_and_back_keeps_the_value(tree):

@@ -150,6 +150,8 @@ def _read(
         if weights == wanted:
             raise UsageError(f"--weights {options.weights}: that is the target")
         used += [weights] if weights not in used else []
+    if not used:  # a constant: any column that is in order stands beside the target
+        used = [n for n in known if n != wanted and not _has_gaps(table.columns[n])][:1]
     spec = DataSpec(
         target=target,
         features=used or None,
@@ -157,6 +159,10 @@ def _read(
         categorical="labels" if used else "drop",
     )
     return apply_policies(table, spec), parsed
+
+
+def _has_gaps(column: NDArray[Any]) -> bool:
+    return column.dtype == object or bool(np.isnan(column).any())
 
 
 def _latex(expression: Expression) -> str:
