@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from srh.engine.expression import Expression, Number, Symbol
+from srh.engine.expression import Expression, Symbol
 from srh.engine.leaves import Leaves, agreed
 from srh.engine.parameters import GroupedParameter, Parameter
 from srh.engine.source import python_names
