@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from srh import __version__
 from srh.cli.data import data_app
+from srh.cli.fit import fit_command
 from srh.cli.new import new_app
 from srh.cli.options import (
     SETTINGS,
@@ -79,6 +80,7 @@ app = typer.Typer(
 
 app.add_typer(new_app, name="new")
 app.add_typer(data_app, name="data")
+app.command("fit")(fit_command)
 
 
 def main() -> None:
@@ -121,8 +123,8 @@ def _top(
     project FOLDER` makes one with examples; `srh eval TASK` evaluates and ranks a task's trials.
 
     Exit codes: 0 done (a failed trial is a result, not an error), 1 `verify` found a difference,
-    `--strict` a failed trial or `--gate` a gate that fails or is blocked, 2 wrong usage or input,
-    or a fault of srh itself.
+    `fit` failed, `--strict` a failed trial or `--gate` a gate that fails or is blocked, 2 wrong
+    usage or input, or a fault of srh itself.
     """
 
 

@@ -40,7 +40,7 @@ def load_dataset(path: str | Path, spec: DataSpec | None = None) -> Dataset:
     """
     path = Path(path)
     spec = spec or DataSpec()
-    return apply_policies(_read(path, spec.target), spec)
+    return apply_policies(read_table(path, spec.target), spec)
 
 
 def apply_policies(table: Table, spec: DataSpec) -> Dataset:
@@ -103,7 +103,12 @@ def _structured(
     return told if len(rows) == table.n_rows else told.take(rows)
 
 
-def _read(path: Path, target: str | None) -> Table:
+def read_table(path: Path, target: str | None = None) -> Table:
+    """Read a data file as it stands, by its suffix.
+
+    Raises:
+        DataError: The file cannot be read, or is of an unknown kind.
+    """
     suffix = path.suffix.lower()
     if path.is_dir() and suffix not in _SUFFIXES:
         return read_context_table(path, target)

@@ -29,7 +29,7 @@ from srh.engine.columns import as_numbers, columns_of
 from srh.engine.expression import Expression, Symbol
 from srh.engine.folding import fold_constants
 from srh.engine.indexed import is_structured
-from srh.engine.leaves import Leaves, agreed, unbound
+from srh.engine.leaves import Leaves, agreed, unbound, with_values
 from srh.engine.names import normalise_columns
 from srh.engine.parameters import GroupedParameter, Parameter
 from srh.engine.parser import parse
@@ -135,17 +135,7 @@ def _prepared(side: Expression, parameters: str) -> Expression:
         raise ExpressionError(f"parameters are taken as 'names' or 'values', not {parameters!r}")
     if parameters == "names":
         return fold_constants(unbound(side))
-    return fold_constants(_with_values(agreed(side)))
-
-
-def _with_values(expression: Expression) -> Expression:
-    from srh.engine.expression import Number
-
-    return expression.rebuild(
-        lambda node: (
-            Number(node.value) if isinstance(node, Parameter) and node.value is not None else node
-        )
-    )
+    return fold_constants(with_values(agreed(side)))
 
 
 def _compare_at(hidden: list[Expression], points: Points, tolerance: float) -> Comparison:

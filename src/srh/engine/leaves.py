@@ -76,3 +76,12 @@ def agreed(expression: Expression) -> Expression:
         return known[node.name] if isinstance(node, Parameter | GroupedParameter) else node
 
     return expression.rebuild(visit)
+
+
+def with_values(expression: Expression) -> Expression:
+    """Return the expression with numbers in the place of bound parameters."""
+    return expression.rebuild(
+        lambda node: (
+            Number(node.value) if isinstance(node, Parameter) and node.value is not None else node
+        )
+    )

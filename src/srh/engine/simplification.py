@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from srh.engine.expression import Expression
+from srh.engine.expression import Expression, Number
 from srh.engine.folding import fold_constants
 from srh.engine.leaves import Leaves, agreed
 from srh.engine.parser import parse
@@ -62,8 +62,6 @@ def simplify(expression: Expression, *, seconds: float = DEFAULT_SECONDS) -> Exp
 
 
 def _is_open(node: Expression) -> bool:
-    from srh.engine.expression import Number
-
     return not node.operands and not isinstance(node, Number)
 
 

@@ -34,7 +34,8 @@ def to_sympy(expression: Expression) -> Any:
     equal parts make them equal. SymPy rearranges as it likes.
 
     Raises:
-        ExpressionError: The tree is too deep for SymPy, which is recursive.
+        ExpressionError: The tree is too deep for SymPy, which is recursive, or compares what is
+            imaginary.
     """
     import sympy
 
@@ -50,7 +51,11 @@ def to_sympy(expression: Expression) -> Any:
             raise ExpressionError(
                 f"the expression nests functions deeper than {_DEEPEST}; that is too deep for SymPy"
             )
-        done.append((_sympy_node(sympy, node, [form for form, _ in parts]), depth))
+        try:
+            form = _sympy_node(sympy, node, [form for form, _ in parts])
+        except (ValueError, TypeError) as error:  # Max(x, acos(2)): imaginary, and it compares
+            raise ExpressionError(f"SymPy refuses {type(node).__name__}: {error}") from error
+        done.append((form, depth))
     return done[0][0]
 
 

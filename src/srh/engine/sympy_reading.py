@@ -106,7 +106,7 @@ def _sum(terms: Sequence[Any], parts: _Reader) -> Expression:
 def _product(form: Any, parts: _Reader) -> Expression:
     coefficient, rest = form.as_coeff_Mul()
     if coefficient.is_negative:
-        return Unary("-", parts(-form)) if coefficient == -1 else _negated(parts(-form))
+        return _negated(parts(-form))
     above: list[Expression] = []
     below: list[Expression] = []
     if coefficient.is_Rational and coefficient != 1:

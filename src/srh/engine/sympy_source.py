@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from srh.engine.expression import Expression, Number, Symbol
-from srh.engine.leaves import Leaves, agreed
+from srh.engine.expression import Expression, Symbol
+from srh.engine.leaves import Leaves, agreed, with_values
 from srh.engine.parameters import GroupedParameter, Parameter
 from srh.engine.source import python_names
 from srh.engine.symbolic import DEFAULT_SECONDS, ask_sympy
@@ -32,12 +32,7 @@ def to_sympy_source(
             long.
     """
     leaves = Leaves(by_name=False)
-    bound = agreed(expression).rebuild(
-        lambda node: (
-            Number(node.value) if isinstance(node, Parameter) and node.value is not None else node
-        )
-    )
-    hidden = leaves.hide(bound)
+    hidden = leaves.hide(with_values(agreed(expression)))
     parts = leaves.parts
     titles = [_title(part) for part in parts.values()]
     answer = ask_sympy("source", str(hidden), seconds=seconds)
