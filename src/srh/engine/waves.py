@@ -57,6 +57,7 @@ class Waves:
     ) -> None:
         self._program, self._table, self._target, self._rng = climbs.program, table, target, rng
         self._parents = climbs.parents
+        self._frame: Frame | None = None
         self._half, self._combined = self._chances()
         self._spectra: dict[tuple[int, ...], tuple[Array, Array]] = {}
         self._planes: dict[tuple[tuple[int, ...], tuple[int, ...]], Array] = {}
@@ -89,7 +90,9 @@ class Waves:
         Returns:
             The axis, or None if the coefficient is more than a factor or divisor.
         """
-        values = Frame(self._program, self._table).forward(theta)
+        if self._frame is None:
+            self._frame = Frame(self._program, self._table)
+        values = self._frame.forward(theta)
         coordinate: Any = 1.0
         sign = 1.0
         for step, move in enumerate(moves):
