@@ -308,6 +308,13 @@ def test_undefined_everywhere_is_a_failure() -> None:
     assert result.standard_errors == {"a": None}
 
 
+def test_an_end_where_no_parameter_matters_is_a_failure() -> None:
+    x = np.linspace(0.1, 5, 60)
+    result = fit(parse("exp(exp(param('a')*x*1000 + 800))"), x, {"x": x})
+    assert not result.success
+    assert "degenerate" in result.message
+
+
 def test_undefined_rows_are_counted_and_the_first_named() -> None:
     x = np.array([1.0, -1.0, 2.0, 3.0, -4.0, 5.0, 6.0, 7.0])
     result = fit(parse("param('a')*log(x) + param('b')"), np.ones(8), {"x": x})

@@ -162,7 +162,7 @@ class _Walk:
         """Raise the damping until a step is downhill."""
         point = self.point
         place = point.theta[self._slots]
-        factor = 2.0
+        factor = 4.0
         for _ in range(_TRIALS):
             move, predicted = step.solve(self._damping)
             target = self._inside(place + move)

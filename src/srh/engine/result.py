@@ -97,7 +97,7 @@ def conclude(
     held[:] = (theta <= lower) | (theta >= upper)
     known = _uncertainty(objective, found, loss, held)
     fitted = _by_leaf(expression, objective, theta)
-    failure = _failure(objective, found, undefined, diverged)
+    failure = _failure(objective, found, known, undefined, diverged)
     return FitResult(
         expression=expression.bind_parameters(fitted),
         parameters=fitted,
@@ -120,20 +120,26 @@ def some_rows(rows: NDArray[np.intp]) -> str:
 
 
 def _failure(
-    objective: Objective, found: Found, undefined: NDArray[np.intp], diverged: bool
+    objective: Objective,
+    found: Found,
+    known: Uncertainty,
+    undefined: NDArray[np.intp],
+    diverged: bool,
 ) -> str:
     """Return why the fit failed, or an empty text."""
     rows, size = objective.table.n_rows, objective.size
-    if len(undefined) == rows and rows > 1:
-        return f"the formula is undefined (NaN or infinite) in all {rows} rows"
     if len(undefined):
-        return f"the formula is undefined (NaN or infinite) in {some_rows(undefined)}"
+        everywhere = len(undefined) == rows > 1
+        where = f"all {rows} rows" if everywhere else some_rows(undefined)
+        return f"the formula is undefined (NaN or infinite) in {where}"
     if diverged:
         return "the fit diverged: a parameter grew beyond all bounds"
     if size > rows:
         return f"{size} parameters cannot be determined from {rows} row{'s' if rows > 1 else ''}"
     if not found.converged:
         return "no minimum was reached within the budget of evaluations; raise the budget"
+    if size and known.idle.all() and not found.exact:
+        return "the fit is degenerate: where it ended no parameter changes any prediction"
     return ""
 
 
@@ -183,10 +189,10 @@ def _uncertainty(
 ) -> Uncertainty:
     size = objective.size
     if not size or not np.isfinite(loss):
-        return Uncertainty(None, np.full(size, np.nan), np.zeros(size, np.bool_))
+        nothing = np.zeros(size, np.bool_)
+        return Uncertainty(None, np.full(size, np.nan), nothing, nothing)
     # The objective's rows carry a common scale besides the weights; the loss is in plain units.
-    weights = np.ones(objective.table.n_rows) if objective.weights is None else objective.weights
-    plain = np.sqrt(weights) / objective.factor
+    plain = 1.0 / objective.scale
     labels = {leaf.label for leaf in objective.leaves if leaf.label}
     if size > _LARGEST_DENSE and len(labels) == 1:
         return _blocked(objective, found, loss, plain, held)
@@ -194,7 +200,7 @@ def _uncertainty(
 
 
 def _blocked(
-    objective: Objective, found: Found, loss: float, plain: Array, held: NDArray[np.bool_]
+    objective: Objective, found: Found, loss: float, plain: float, held: NDArray[np.bool_]
 ) -> Uncertainty:
     """Compute standard errors group by group, where all groups are of one label column."""
     leaves = objective.leaves
@@ -214,15 +220,16 @@ def _blocked(
         loss,
     )
     errors = np.empty(objective.size)
-    lost = np.empty(objective.size, np.bool_)
+    lost, idle = np.empty((2, objective.size), np.bool_)
     slots = [
         [s for k in members for s in range(objective.size)[leaves[k].slots]]
         for members in (shared, grouped)
     ]
     for part, places in zip(parts, slots, strict=True):
         errors[places], lost[places] = part.standard_errors, part.unidentifiable
+        idle[places] = part.idle
     lost[held] = False
-    return Uncertainty(None, errors, lost)
+    return Uncertainty(None, errors, lost, idle)
 
 
 def _by_leaf(expression: Expression, objective: Objective, theta: Array) -> ByParameter:

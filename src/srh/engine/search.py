@@ -378,8 +378,9 @@ def _spread_rows(target: Array, count: int, rng: np.random.Generator) -> NDArray
     if len(target) <= count:
         return np.arange(len(target))
     ordered = np.argsort(target, kind="stable")
-    even = ordered[np.linspace(0, len(target) - 1, count // 2).astype(np.intp)]
+    half = count // 2
+    even = ordered[np.arange(half) * (len(target) - 1) // (half - 1)]
     others = np.ones(len(target), np.bool_)
     others[even] = False
     rest = np.flatnonzero(others)
-    return np.sort(np.concatenate([even, rng.choice(rest, count - len(even), replace=False)]))
+    return np.sort(np.concatenate([even, rng.permutation(rest)[: count - half]]))

@@ -32,11 +32,13 @@ class Uncertainty:
         covariance: ``(p, p)``, or None where it is not defined in all entries.
         standard_errors: ``(p,)``, NaN where undefined.
         unidentifiable: Mask of slots that take part in an undetermined combination.
+        idle: Mask of slots that change no prediction at all.
     """
 
     covariance: Array | None
     standard_errors: Array
     unidentifiable: NDArray[np.bool_]
+    idle: NDArray[np.bool_]
 
 
 def uncertainty(jacobian: Array, loss: float, held: NDArray[np.bool_]) -> Uncertainty:
@@ -51,26 +53,28 @@ def uncertainty(jacobian: Array, loss: float, held: NDArray[np.bool_]) -> Uncert
         The uncertainty; without degrees of freedom there are no errors, only identifiability.
     """
     size, n_rows = jacobian.shape
-    lengths = np.sqrt(np.einsum("ij,ij->i", jacobian, jacobian))
+    whole, _ = triangle(jacobian, np.zeros(n_rows))
+    lengths = np.sqrt(np.einsum("ij,ij->j", whole, whole))
     moving = (lengths > 0) & ~held
     errors = np.full(size, np.nan)
     lost = (lengths == 0) & ~held
     index = np.flatnonzero(moving)
+    idle = lengths == 0
     if not len(index):
-        return Uncertainty(None, errors, lost)
-    upper, _ = triangle(jacobian[index] / lengths[index, None], np.zeros(n_rows))
-    _, singular, vectors = np.linalg.svd(upper)
+        return Uncertainty(None, errors, lost, idle)
+    # Of the columns that move a triangle is left, below it zeros.
+    _, singular, vectors = np.linalg.svd(whole[:, index] / lengths[index], full_matrices=False)
     kept = singular > _NULL * singular[0]
     lost[index] = np.sqrt(np.sum(vectors[~kept] ** 2, axis=0)) > _TAKES_PART
     freedom = n_rows - len(index)
     if freedom <= 0:
-        return Uncertainty(None, errors, lost)
+        return Uncertainty(None, errors, lost, idle)
     half = vectors[kept] / singular[kept, None] / lengths[index]
     covariance = np.full((size, size), np.nan)
     covariance[np.ix_(index, index)] = half.T @ half * (loss / freedom)
     errors[index] = np.sqrt(np.diag(covariance)[index])
     errors[lost] = np.nan
-    return Uncertainty(None if np.isnan(errors).any() else covariance, errors, lost)
+    return Uncertainty(None if np.isnan(errors).any() else covariance, errors, lost, idle)
 
 
 def blocked_uncertainty(
@@ -113,13 +117,14 @@ def blocked_uncertainty(
     shared_length = np.sqrt(np.einsum("kn,kn->k", dense, dense))
     rest[np.sqrt(np.einsum("kn,kn->k", rest, rest)) < 1e-10 * shared_length] = 0.0
     shared = uncertainty(rest, loss, np.zeros(len(dense), np.bool_))
+    idle = (lengths == 0).reshape(-1)
     freedom = n_rows - int(np.count_nonzero(kept)) - len(dense)
     if freedom <= 0:
         nothing = np.full(count * groups, np.nan)
         no_errors = np.full(len(dense), np.nan)
         return (
-            Uncertainty(None, no_errors, shared.unidentifiable),
-            Uncertainty(None, nothing, lost.reshape(-1)),
+            Uncertainty(None, no_errors, shared.unidentifiable, shared_length == 0),
+            Uncertainty(None, nothing, lost.reshape(-1), idle),
         )
     # The small problem does not know how many degrees of freedom the groups took.
     ratio = (n_rows - len(dense)) / freedom
@@ -131,6 +136,11 @@ def blocked_uncertainty(
     errors = np.sqrt(own) / np.where(lengths > 0, lengths, 1.0)
     errors[lost | (lengths == 0)] = np.nan
     return (
-        Uncertainty(None, shared.standard_errors * np.sqrt(ratio), shared.unidentifiable),
-        Uncertainty(None, errors.reshape(-1), (lost | (lengths == 0)).reshape(-1)),
+        Uncertainty(
+            None,
+            shared.standard_errors * np.sqrt(ratio),
+            shared.unidentifiable,
+            shared_length == 0,
+        ),
+        Uncertainty(None, errors.reshape(-1), (lost | (lengths == 0)).reshape(-1), idle),
     )

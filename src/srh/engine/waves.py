@@ -56,6 +56,7 @@ class Waves:
     ) -> None:
         self._program, self._table, self._target, self._rng = climbs.program, table, target, rng
         self._parents = climbs.parents
+        self._frame: Any = None  # made when it is needed
         self._half, self._combined = self._chances()
         self._spectra: dict[tuple[int, ...], tuple[Array, Array]] = {}
         self._planes: dict[tuple[tuple[int, ...], tuple[int, ...]], Array] = {}
@@ -88,7 +89,9 @@ class Waves:
         Returns:
             The axis, or None if the coefficient is more than a factor or divisor.
         """
-        values = self._program.frame(self._table).forward(theta)
+        if self._frame is None:
+            self._frame = self._program.frame(self._table)
+        values = self._frame.forward(theta)
         coordinate: Any = 1.0
         sign = 1.0
         for step, move in enumerate(moves):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from srh.formats import pretty_json
 from srh.metrics import METRICS
-from srh.report.cells import arrow, number, plain_table, print_table
+from srh.report.cells import number, plain_table, print_table, titled
 from srh.report.fitting import FittedTable
 from srh.text import harmless, one_line, plural
 
@@ -91,7 +91,7 @@ def _print_metrics(fitted: FittedTable, console: Console) -> None:
 
     table = plain_table("metric", "on the fitted rows")
     for name, score in fitted.scores.items():
-        title = name if name == "complexity" else f"{name} {arrow(METRICS[name].direction)}"
+        title = name if name == "complexity" else titled(name, METRICS[name].direction)
         table.add_row(*map(Text, [title, number(score.value)]))
     print_table(table, console)
     for name, score in fitted.scores.items():
