@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-import srh.engine
 from srh.report.gates import is_open, judge_board
 from srh.report.run import run_task
 from srh.scaffold import new_project
@@ -60,11 +59,6 @@ def test_equations_are_read_whoever_decides(shipped):
     assert reasons["bad_output"] == 2
 
 
-@pytest.mark.xfail(
-    not hasattr(srh.engine, "equivalent"),
-    reason="the engine does not yet decide whether two formulas are the same",
-    strict=True,
-)
 def test_equations(shipped):
     _, board = shipped("equations")
     rows = {row.trial: row.metrics for row in board.rows}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
 import msgspec
 
 import srh.engine
@@ -24,28 +22,13 @@ class EquivalenceParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=T
     variables: list[str]
 
 
-class Equivalence(Protocol):
-    """What the engine says about two formulas."""
-
-    @property
-    def verdict(self) -> str:
-        """``yes``, ``no`` or ``undecided``."""
-
-    @property
-    def decided_by(self) -> str:
-        """Which method decided."""
-
-    @property
-    def reason(self) -> str:
-        """Why, in words."""
-
-
 def symbolic_equivalence(
     example: Example, context: EvaluatorContext, bundle: EvidenceBundle
 ) -> Score:
     """1 if output and reference are the same function of the variables, 0 if they are not.
 
-    Both are texts in the engine's grammar. What cannot be read (``bad_output``,
+    Both are texts in the engine's grammar. Where judging may start no process for SymPy, equality is
+    decided at a thousand points, to more digits than float64 has. What cannot be read (``bad_output``,
     ``bad_reference``) and what the engine leaves open (``undecided``) has no value.
     """
     del bundle
@@ -65,12 +48,9 @@ def symbolic_equivalence(
         except FormulaError as error:
             message = f"the {what} is no formula: {error}"
             return Score.non_evaluable(context.metric, f"bad_{what}", message)
-    found = _equivalent(*formulas)
-    if found is None:
-        message = "this version of the engine cannot tell whether formulas are the same"
-        return Score.blocked(context.metric, "no_equivalence", message)
-    if found.verdict not in ("yes", "no"):
-        message = f"the engine cannot tell whether they are the same: {found.reason}"
+    found = srh.engine.equivalent(*formulas)
+    if found.verdict == "undecided":
+        message = f"the engine cannot tell whether they are the same: {found.why}"
         return Score.non_evaluable(context.metric, "undecided", message)
     return Score.scored(context.metric, float(found.verdict == "yes"))
 
@@ -85,10 +65,3 @@ def _variables_problem(variables: object) -> str | None:
     if not isinstance(variables, list) or not all(isinstance(name, str) for name in variables):
         return "must be a list of names of columns"
     return None if variables else "must name at least one column"
-
-
-def _equivalent(reference: Any, output: Any) -> Equivalence | None:
-    """Ask the engine whether two expressions are the same function; None: it does not say."""
-    decide = getattr(srh.engine, "equivalent", None)
-    found: Equivalence | None = None if decide is None else decide(reference, output)
-    return found
