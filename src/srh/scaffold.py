@@ -9,7 +9,6 @@ from pathlib import Path
 
 import srh
 from srh.context import Dataset, DataSpec, load_dataset
-from srh.context.manifest import MANIFEST
 from srh.errors import DataError, UsageError
 from srh.project import MARKER, TASK_FILE, Project, require_name
 from srh.tasks import Task, read_task
@@ -203,9 +202,6 @@ def _copy_tasks(source: Path, target: Path) -> None:
     for folder in sorted(source.iterdir()):
         if (folder / TASK_FILE).is_file():
             _copy_files(folder, target / folder.name, None)
-            for inner in folder.iterdir():
-                if (inner / MANIFEST).is_file() and not inner.is_symlink():
-                    _copy_files(inner, target / folder.name / inner.name, None)
 
 
 def _copy_trials(source: Path, target: Path) -> None:

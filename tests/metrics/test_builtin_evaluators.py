@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from srh.engine.equivalence import Equivalence
 from srh.metrics import (
     METRICS,
     EvalUnit,
@@ -364,20 +365,24 @@ def test_symbolic_equivalence_needs_variables():
     assert outcome(equivalence("x", "x", variables=[])) == BAD_CONFIGURATION
 
 
-class Answer:
-    def __init__(self, verdict):
-        self.verdict, self.decided_by, self.reason = verdict, "symbolic", "as it is"
-
-
 @pytest.mark.parametrize(
-    ("verdict", "expected"),
-    [("yes", 1.0), ("no", 0.0), ("undecided", ("non_evaluable", "undecided"))],
+    ("output", "reference", "expected"),
+    [
+        ("x + y", "y + x", 1.0),
+        ("(x + y)**2", "x**2 + 2*x*y + y**2", 1.0),
+        ("x + y + 1e-7", "x + y", 0.0),
+        ("sqrt(x**2)", "x", 0.0),
+    ],
 )
-def test_symbolic_equivalence_says_what_the_engine_says(monkeypatch, verdict, expected):
-    monkeypatch.setattr(
-        "srh.metrics.structured._equivalent", lambda reference, output: Answer(verdict)
-    )
-    assert outcome(equivalence("x + y", "y + x")) == expected
+def test_symbolic_equivalence_says_what_the_engine_says(output, reference, expected):
+    assert outcome(equivalence(output, reference)) == expected
+
+
+def test_what_the_engine_leaves_open_has_no_value(monkeypatch):
+    """No pair of formulas is sure to stay undecided."""
+    undecided = Equivalence("undecided", None, "as it is")
+    monkeypatch.setattr("srh.engine.equivalent", lambda reference, output: undecided)
+    assert outcome(equivalence("x", "y")) == ("non_evaluable", "undecided")
 
 
 # Anything that JSON can hold, and some things that it cannot.

@@ -27,9 +27,10 @@ def symbolic_equivalence(
 ) -> Score:
     """1 if output and reference are the same function of the variables, 0 if they are not.
 
-    Both are texts in the engine's grammar. Where judging may start no process for SymPy, equality is
-    decided at a thousand points, to more digits than float64 has. What cannot be read (``bad_output``,
-    ``bad_reference``) and what the engine leaves open (``undecided``) has no value.
+    Both are texts in the engine's grammar. Where judging may start no process for SymPy, equality
+    is decided at a thousand points, to more digits than float64 has. What cannot be read
+    (``bad_output``, ``bad_reference``) and what the engine leaves open (``undecided``) has no
+    value.
     """
     del bundle
     variables = context.parameters.get("variables")
