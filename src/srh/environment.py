@@ -44,6 +44,9 @@ def clean_environment() -> dict[str, str]:
         # Semaphores are denied to contestants; joblib then warns, or fails, unless it is told not
         # to try when it is loaded.
         "JOBLIB_MULTIPROCESSING": "0",
+        # pandas loads Arrow where it is installed, whose allocators want threads of their own.
+        "ARROW_DEFAULT_MEMORY_POOL": "system",
+        "JE_ARROW_MALLOC_CONF": "background_thread:false",
     }
     environment |= dict.fromkeys(THREAD_VARIABLES, "1")
     return environment | {
